@@ -1,0 +1,167 @@
+"""Every error this project raises on purpose, and how it is told to a person.
+
+Errors speak in three beats: what was expected, what was found, what to do about it. A problem in a release
+folder also says where: file, recipe and place. The same classes serve as exceptions (``read_release`` raises the
+first) and as rows of a report (``check_release`` returns all of them unraised).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class VRFError(Exception):
+    """Base of all errors that are the user's to mend; the command line prints them without a traceback."""
+
+
+class ReleaseProblem(VRFError):
+    """Something wrong at one place of a release folder.
+
+    Args:
+        message: What was expected and what was found.
+        file: The file, relative to the release folder where there is one.
+        recipe: The recipe's id, where the problem belongs to one.
+        place: The word id, line, edge or frame inside that file.
+        value: The offending value as it was read.
+        hint: What to do about it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        recipe: str | None = None,
+        place: str | None = None,
+        value: object = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.recipe = recipe
+        self.place = place
+        self.value = value
+        self.hint = hint
+
+    @property
+    def kind(self) -> str:
+        """The class name, by which reports group problems."""
+        return type(self).__name__
+
+    def __str__(self) -> str:
+        where = [self.file, self.recipe and f"recipe {self.recipe}", self.place]
+        head = ", ".join(str(part) for part in where if part)
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{head + ': ' if head else ''}{self.message}{hint}"
+
+    def __reduce__(self) -> tuple:
+        # Exceptions with keyword-only arguments do not pickle by themselves, and checks run in worker processes.
+        return _rebuild_problem, (type(self), self.message, self.__dict__.copy())
+
+    def as_dict(self) -> dict[str, object]:
+        """The problem as a JSON-ready row."""
+        fields = ("kind", "file", "recipe", "place", "value", "message", "hint")
+        row = {name: getattr(self, name) for name in fields}
+        return row | {"value": None if self.value is None else str(self.value)}
+
+
+def _rebuild_problem(kind: type[ReleaseProblem], message: str, state: dict) -> ReleaseProblem:
+    problem = kind(message)
+    problem.__dict__.update(state)
+    return problem
+
+
+class MissingFileError(ReleaseProblem):
+    """A file that the release needs is not there."""
+
+
+class BrokenJSONError(ReleaseProblem):
+    """A file is not JSON; the place is the byte at which reading failed."""
+
+
+class EncodingError(ReleaseProblem):
+    """A text file is not UTF-8; the place is the first bad byte."""
+
+
+class WrongTypeError(ReleaseProblem):
+    """A value has another type than the format says, or a key is missing or unknown."""
+
+
+class UnsafeIdError(ReleaseProblem):
+    """A recipe id that is not a plain file name, so that using it could leave the release folder."""
+
+
+class DuplicateRecipeError(ReleaseProblem):
+    """Two recipes of one release carry the same id."""
+
+
+class WordIdError(ReleaseProblem):
+    """A word id that is not the word's position, or names no word."""
+
+
+class OffsetError(ReleaseProblem):
+    """Words that do not tile their line: a gap, an overlap, an empty word or a wrong start."""
+
+
+class UnknownTagError(ReleaseProblem):
+    """An r-NE tag that is not one of the paper's eight."""
+
+
+class UnknownLabelError(ReleaseProblem):
+    """An r-FG label that is not one of the paper's thirteen."""
+
+
+class InsideWithoutBeginError(ReleaseProblem):
+    """A ``TAG-I`` word that continues no ``TAG-B`` word."""
+
+
+class DanglingEdgeError(ReleaseProblem):
+    """A flow or state change whose word is not there, or is not the first word of a suitable entity."""
+
+
+class DuplicateEdgeError(ReleaseProblem):
+    """The same flow twice."""
+
+
+class CycleError(ReleaseProblem):
+    """Flows that run in a circle, a self loop included; cooking only goes forward."""
+
+
+class LineCountError(ReleaseProblem):
+    """A text file with more or fewer lines than its annotation."""
+
+
+class LineLengthError(ReleaseProblem):
+    """A text line that is longer or shorter than its annotation."""
+
+
+class UrlListError(ReleaseProblem):
+    """A list of URLs that does not fit the recipes."""
+
+
+class MissingFrameError(ReleaseProblem):
+    """A frame number without a file."""
+
+
+class BrokenImageError(ReleaseProblem):
+    """A frame that cannot be decoded: truncated, or not an image."""
+
+
+class InvalidReleaseError(VRFError):
+    """A release with problems, all of them attached."""
+
+    def __init__(self, problems: Sequence[ReleaseProblem], advice: str = "Run `vrf check` for the list.") -> None:
+        self.problems = list(problems)
+        shown = "\n".join(f"  {problem.kind}: {problem}" for problem in self.problems[:20])
+        more = f"\n  … and {len(self.problems) - 20} more" if len(self.problems) > 20 else ""
+        count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
+        super().__init__(f"The release has {count}:\n{shown}{more}\n{advice}")
+
+
+class OutputExistsError(VRFError):
+    """The output is already there and is not ours to overwrite."""
+
+
+class UsageError(VRFError):
+    """A wrong option or argument, found after the command line was parsed."""
