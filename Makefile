@@ -1,0 +1,41 @@
+# `make demo` and `make test` do all their own set-up on a machine with Python 3.11, git and make.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+RECIPES ?= 200
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## Make .venv with everything in requirements.txt (done once, redone when that changes)
+
+$(READY): requirements.txt requirements-dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=…")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $(READY)
+
+demo: $(READY)  ## Cook 200 recipes, check, build and load the dataset, show statistics and a sheet of image pairs
+	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --overwrite
+	$(BIN)/vrf check demo/kitchen
+	$(BIN)/vrf stats demo/kitchen
+	$(BIN)/vrf build demo/kitchen --out demo/vrf --overwrite
+	cd demo && ../$(BIN)/python ../examples/first_look.py
+
+test: $(READY)  ## Run all tests
+	$(BIN)/python -m pytest
+
+check: $(READY)  ## Lint and check the format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(READY)  ## Run the benchmarks; each prints ratios measured in one run
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:  ## Remove what demo and tests wrote, and the virtual environment
+	rm -rf $(VENV) .cache demo/kitchen demo/vrf demo/pairs.png .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,11 @@
+"""A fixed camera above the work surface: it draws what the kitchen's state looks like.
+
+``shooting`` composes pictures, ``look`` varies kitchens, ``surfaces`` are tables and dishes, ``produce`` and
+``smalls`` whole foods, ``cuts`` and ``pieces`` cut ones, ``bodies`` their colours by state, ``heaps`` where they lie,
+``hands`` the cook, and ``drawing`` the pen.
+"""
+
+from recipeflow.kitchen.camera.look import Look
+from recipeflow.kitchen.camera.shooting import Camera, encode
+
+__all__ = ["Camera", "Look", "encode"]

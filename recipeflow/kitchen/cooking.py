@@ -1,0 +1,116 @@
+"""Cook whole recipes and whole releases, deterministically by seed and on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from recipeflow.errors import UsageError
+from recipeflow.kitchen.camera import Camera, Look
+from recipeflow.kitchen.film import Film, render_film, shoot_film
+from recipeflow.kitchen.plan import Plan
+from recipeflow.kitchen.planner import plan_recipe
+from recipeflow.kitchen.writer import write_recipe
+from recipeflow.progress import progress_bar
+from recipeflow.recipe import Recipe
+from recipeflow.release import ReleaseInfo, ReleaseWriter
+
+SOURCE = "simulated"
+VERSION = "1"
+
+
+@dataclass(frozen=True)
+class DevisedRecipe:
+    """A recipe that is planned, written and directed, but not yet drawn: everything except the pictures."""
+
+    recipe: Recipe
+    plan: Plan
+    film: Film
+    look: int
+    glossary: dict[str, str]
+
+
+@dataclass(frozen=True)
+class CookedRecipe:
+    """A recipe with its frames as JPEG by number, and the English of its words."""
+
+    recipe: Recipe
+    frames: dict[int, bytes]
+    glossary: dict[str, str]
+
+
+def devise_recipe(seed: int, index: int) -> DevisedRecipe:
+    """Think up one recipe: the same seed and index give the same recipe, whatever else is cooked.
+
+    Args:
+        seed: The kitchen.
+        index: The number of the recipe in that kitchen.
+    """
+    rng = Random(f"kitchen/{VERSION}/{seed}/{index}")
+    plan = plan_recipe(rng)
+    text = write_recipe(plan, rng)
+    film = shoot_film(plan, text.actions, rng)
+    recipe_id = f"kitchen-{seed}-{index:04d}"
+    recipe = Recipe(
+        id=recipe_id,
+        ingredients=text.lines(0),
+        instructions=text.lines(1),
+        flows=text.sorted_flows(),
+        state_changes=tuple(film.changes),
+        title=plan.title,
+        url=f"https://www.kitchen.invalid/recipes/{recipe_id}",
+    )
+    glossary = text.glossary | {plan.title: plan.english_title}
+    return DevisedRecipe(recipe, plan, film, rng.getrandbits(31), glossary)
+
+
+def cook_recipe(seed: int, index: int, used_only: bool = False) -> CookedRecipe:
+    """Devise one recipe and draw its frames; with ``used_only``, just the annotated ones."""
+    devised = devise_recipe(seed, index)
+    camera = Camera(Look.from_seed(devised.look))
+    frames = dict(render_film(devised.film, camera, used_only))
+    return CookedRecipe(devised.recipe, frames, devised.glossary)
+
+
+def cook_release(
+    folder: str | Path,
+    recipes: int = 200,
+    seed: int = 0,
+    used_only: bool = False,
+    overwrite: bool = False,
+    workers: int | None = None,
+) -> None:
+    """Cook a release folder, marked as simulated; it appears only when it is complete.
+
+    Args:
+        folder: Where to.
+        recipes: How many.
+        seed: Which kitchen.
+        used_only: Write only the annotated frames instead of the whole films.
+        overwrite: Replace a release that is already there.
+        workers: Processes; as many as there are cores by default.
+    """
+    if recipes < 1:
+        raise UsageError(f"expected at least one recipe, found {recipes}; pass --recipes 200, for example")
+    writer = ReleaseWriter(folder, overwrite=overwrite)
+    glossary: dict[str, str] = {}
+    with writer:
+        for cooked in progress_bar(_cook_all(recipes, seed, used_only, workers), recipes, "cooking recipes"):
+            writer.add(cooked.recipe, cooked.frames)
+            glossary.update(cooked.glossary)
+        details = {"seed": seed, "recipes": recipes, "frames": "used only" if used_only else "all"}
+        writer.info = ReleaseInfo(SOURCE, "MIT", VERSION, dict(sorted(glossary.items())), details)
+
+
+def _cook_all(recipes: int, seed: int, used_only: bool, workers: int | None) -> Iterator[CookedRecipe]:
+    workers = min(recipes, workers or os.cpu_count() or 1)
+    columns = [seed] * recipes, range(recipes), [used_only] * recipes
+    if workers == 1:
+        yield from map(cook_recipe, *columns)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(cook_recipe, *columns)

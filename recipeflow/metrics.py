@@ -1,0 +1,87 @@
+"""Ranks of the right image among the candidates, and the figures of the paper's table made of them.
+
+The tie rule: candidates that are exactly as similar as the right one count half. So a model that gives every image the
+same score gets the rank of blind guessing, neither the first nor the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import torch
+
+CHUNK = 512
+"""Queries compared at a time; bounds the memory of the similarity matrix whatever the number of queries."""
+
+RECALLS = (1, 5, 10)
+
+
+@dataclass(frozen=True)
+class RetrievalMetrics:
+    """Retrieval figures over one set of queries; recalls are in percent, as in the paper.
+
+    Args:
+        recall_at_1: How often the right image comes first.
+        recall_at_5: How often it is among the first five.
+        recall_at_10: How often it is among the first ten.
+        median_rank: The median of its ranks; the first rank is 1.
+        mean_reciprocal_rank: The mean of one over its rank.
+        queries: How many queries there were.
+        candidates: Among how many distinct images each was ranked.
+    """
+
+    recall_at_1: float
+    recall_at_5: float
+    recall_at_10: float
+    median_rank: float
+    mean_reciprocal_rank: float
+    queries: int
+    candidates: int
+
+    def as_dict(self) -> dict[str, float | int]:
+        """The figures by name."""
+        return asdict(self)
+
+
+def rank_targets(
+    queries: torch.Tensor, candidates: torch.Tensor, targets: torch.Tensor, chunk: int = CHUNK
+) -> torch.Tensor:
+    """The rank of each query's own image among all candidates, by inner product, counted from 1.
+
+    Args:
+        queries: One row a query.
+        candidates: One row a distinct image.
+        targets: For each query, the row of its own image.
+        chunk: Queries compared at a time.
+    """
+    ranks = torch.empty(len(queries), dtype=torch.float64)
+    for start in range(0, len(queries), chunk):
+        rows = slice(start, start + chunk)
+        similarity = queries[rows] @ candidates.T
+        own = similarity.gather(1, targets[rows, None].to(similarity.device))
+        better = (similarity > own).sum(1)
+        equal = (similarity == own).sum(1) - 1
+        ranks[rows] = (1 + better + equal / 2).double().cpu()
+    return ranks
+
+
+def random_ranks(queries: int, candidates: int, seed: int) -> torch.Tensor:
+    """Ranks as blind guessing gives them, for the paper's first row."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(1, candidates + 1, (queries,), generator=generator).double()
+
+
+def summarize_ranks(ranks: torch.Tensor | Sequence[float], candidates: int) -> RetrievalMetrics:
+    """The paper's figures for a set of ranks."""
+    ranks = torch.as_tensor(ranks, dtype=torch.float64)
+    if not len(ranks):
+        raise ValueError("expected at least one query to summarise, found none")
+    recalls = [100 * (ranks <= k).double().mean().item() for k in RECALLS]
+    return RetrievalMetrics(
+        *recalls,
+        median_rank=ranks.quantile(0.5).item(),
+        mean_reciprocal_rank=(1 / ranks).mean().item(),
+        queries=len(ranks),
+        candidates=candidates,
+    )
