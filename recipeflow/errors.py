@@ -7,7 +7,26 @@ first) and as rows of a report (``check_release`` returns all of them unraised).
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+def short(value: object) -> str:
+    """A value as a message shows it, cut to a readable length however long or deeply nested it is."""
+    return _SHORT.repr(value)
+
+
+def show(value: object) -> str:
+    """A value of the wrong type as a message shows it, with the type it has."""
+    return f"{type(value).__name__} {short(value)}"
+
+
+def printable(text: str) -> str:
+    """Text from a file as it can be printed: control characters and lone surrogates are escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class VRFError(Exception):
@@ -49,11 +68,15 @@ class ReleaseProblem(VRFError):
         """The class name, by which reports group problems."""
         return type(self).__name__
 
+    @property
+    def where(self) -> str:
+        """File, recipe and place, as far as they are known."""
+        recipe = None if self.recipe is None else f"recipe {self.recipe or '(no id)'}"
+        return ", ".join(printable(part) for part in (self.file, recipe, self.place) if part)
+
     def __str__(self) -> str:
-        where = [self.file, self.recipe and f"recipe {self.recipe}", self.place]
-        head = ", ".join(str(part) for part in where if part)
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{head + ': ' if head else ''}{self.message}{hint}"
+        return f"{self.where + ': ' if self.where else ''}{self.message}{hint}"
 
     def __reduce__(self) -> tuple:
         # Exceptions with keyword-only arguments do not pickle by themselves, and checks run in worker processes.
@@ -63,7 +86,8 @@ class ReleaseProblem(VRFError):
         """The problem as a JSON-ready row."""
         fields = ("kind", "file", "recipe", "place", "value", "message", "hint")
         row = {name: getattr(self, name) for name in fields}
-        return row | {"value": None if self.value is None else str(self.value)}
+        value = self.value if isinstance(self.value, str | None) else short(self.value)
+        return row | {"value": value}
 
 
 def _rebuild_problem(kind: type[ReleaseProblem], message: str, state: dict) -> ReleaseProblem:
@@ -136,6 +160,10 @@ class LineLengthError(ReleaseProblem):
     """A text line that is longer or shorter than its annotation."""
 
 
+class EmptyReleaseError(ReleaseProblem):
+    """A release without a single recipe, which is an export that went wrong."""
+
+
 class UrlListError(ReleaseProblem):
     """A list of URLs that does not fit the recipes."""
 
@@ -153,14 +181,31 @@ class InvalidReleaseError(VRFError):
 
     def __init__(self, problems: Sequence[ReleaseProblem], advice: str = "Run `vrf check` for the list.") -> None:
         self.problems = list(problems)
+        self.advice = advice
         shown = "\n".join(f"  {problem.kind}: {problem}" for problem in self.problems[:20])
         more = f"\n  … and {len(self.problems) - 20} more" if len(self.problems) > 20 else ""
         count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
         super().__init__(f"The release has {count}:\n{shown}{more}\n{advice}")
 
+    def __reduce__(self) -> tuple:
+        # By default the finished message would be passed to __init__, and a worker's error would break its reader.
+        return type(self), (self.problems, self.advice)
+
 
 class OutputExistsError(VRFError):
     """The output is already there and is not ours to overwrite."""
+
+
+class DatasetFolderError(VRFError):
+    """A folder that is no built dataset, or one that cannot be read."""
+
+
+class BackboneError(VRFError):
+    """A backbone that does not exist, whose weights cannot be had, or that is not the one asked for."""
+
+
+class FeatureCacheError(VRFError):
+    """A feature cache that cannot be read or written, or is not what its name says."""
 
 
 class UsageError(VRFError):

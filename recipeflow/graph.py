@@ -7,7 +7,9 @@ tracing the flows, and this module is where that rule lives.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import networkx as nx
 
@@ -29,25 +31,25 @@ def trace_objects(recipe: Recipe) -> dict[str, tuple[str, ...]]:
     """The objects of every action, by the action's id, in the order of the annotation.
 
     The sources of the ``Targ`` edges into the action, in order; a source with incoming ``F-set`` edges stands for its
-    members, and a member that is an action stands for that action's own objects.
+    members, and a member that is an action stands for that action's own objects. An object that is reached on two ways
+    counts once.
     """
     targets = _sources(recipe, "Targ")
     members = _sources(recipe, "F-set")
-    actions = {action.id for action in recipe.actions}
+    order = nx.topological_sort(nx.DiGraph((flow.start, flow.end) for flow in recipe.flows))
+    objects: dict[str, list[str]] = {action.id: [] for action in recipe.actions}
+    stands_for: dict[str, list[str]] = {}
+    for node in order:
+        # All that a node needs was found before it: long chains need no recursion, and nested sets cannot explode.
+        if node in objects:
+            objects[node] = _unique(found for source in targets[node] for found in stands_for[source])
+        found = (objects.get(member) or stands_for[member] for member in members[node])
+        stands_for[node] = _unique(chain.from_iterable(found)) or [node]
+    return {action: tuple(found) for action, found in objects.items()}
 
-    def expand(source: str) -> list[str]:
-        if source in members:
-            return [found for member in members[source] for found in expand_member(member)]
-        return [source]
 
-    def expand_member(member: str) -> list[str]:
-        return objects(member) if member in actions and member in targets else expand(member)
-
-    def objects(action: str) -> list[str]:
-        return [found for source in targets[action] for found in expand(source)]
-
-    # The graph has no cycle (checked when it was read), so the expansion ends.
-    return {action.id: tuple(objects(action.id)) for action in recipe.actions}
+def _unique(nodes: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(nodes))
 
 
 def _sources(recipe: Recipe, label: str) -> defaultdict[str, list[str]]:

@@ -12,29 +12,39 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from recipeflow.errors import BrokenJSONError, EncodingError, MissingFileError, WrongTypeError
+from recipeflow.errors import BrokenJSONError, EncodingError, MissingFileError, WrongTypeError, show
 
 CHUNK = 1 << 20
 _SPACE = " \t\n\r"
+_LONGEST_LITERAL = 16
 
 
-def stream_object(path: Path, name: str, hint: str | None = None) -> Iterator[tuple[str, Any]]:
+def stream_object(
+    path: Path, name: str, hint: str | None = None, *, of_recipes: bool = False
+) -> Iterator[tuple[str, Any]]:
     """Yield ``(key, value)`` of the object in ``path``, in order, repeated keys included.
 
     Args:
         path: The file to read.
         name: How errors call the file.
         hint: What to do when the file is missing.
+        of_recipes: The keys are recipe ids, so broken JSON inside a member names its recipe.
 
     Raises:
         MissingFileError, EncodingError, BrokenJSONError, WrongTypeError: Each with its place.
     """
     try:
         source = path.open("rb")
-    except (FileNotFoundError, NotADirectoryError):
-        raise MissingFileError("expected this file, found none", file=name, value=str(path), hint=hint) from None
+    except OSError as error:
+        message = f"expected to read {path}, found no such file ({error.strerror})"
+        raise MissingFileError(message, file=name, value=str(path), hint=hint) from None
     with source:
-        yield from _Reader(source, name).members()
+        reader = _Reader(source, name)
+        try:
+            yield from reader.members()
+        except BrokenJSONError as problem:
+            problem.recipe = reader.key if of_recipes else None
+            raise
 
 
 class _Reader:
@@ -44,7 +54,8 @@ class _Reader:
         self.source = source
         self.name = name
         self.decoder = codecs.getincrementaldecoder("utf-8")()
-        self.scan = json.JSONDecoder().raw_decode
+        self.scan = json.JSONDecoder(object_pairs_hook=_unique_keys).raw_decode
+        self.key: str | None = None
         self.text = ""
         self.position = 0
         self.consumed = 0
@@ -53,17 +64,18 @@ class _Reader:
 
     def members(self) -> Iterator[tuple[str, Any]]:
         if self.peek() != "{":
-            raise WrongTypeError(
-                f"expected a JSON object with one member per recipe, found {self.peek()!r}", file=self.name
-            )
+            message = f"expected a JSON object, found {show(self.value())}"
+            raise WrongTypeError(message, file=self.name, place="byte 0")
         self.position += 1
         if self.peek() != "}":
             while True:
+                if self.peek() != '"':
+                    raise self.broken("a key in quotes")
                 key = self.value()
-                if not isinstance(key, str):
-                    raise self.broken("a recipe id in quotes")
                 self.expect(":")
+                self.key = key
                 yield key, self.value()
+                self.key = None
                 if self.peek() != ",":
                     break
                 self.position += 1
@@ -91,22 +103,27 @@ class _Reader:
         while True:
             try:
                 value, end = self.scan(self.text, self.position)
-                # A number at the edge of the window could go on behind it.
-                if end < len(self.text) or not self.fill(size):
+                # A number at the edge of the window could go on behind it: 1 is also the start of 12, 1.5 and 1e5.
+                if self.text[end : end + 1] not in ("", ".", "e", "E") or not self.fill(size):
                     self.position = end
                     return value
             except json.JSONDecodeError as error:
-                if not self.fill(size):
+                if not self.may_be_cut(error) or not self.fill(size):
                     raise self.broken(error.msg, error.pos) from None
-            except RecursionError:
-                raise self.broken("values nested less deeply") from None
+            except _RepeatedKeyError:
+                raise self.broken("a value in which every object has each key once") from None
+            except (RecursionError, ValueError):
+                raise self.broken("a value without thousands of brackets or digits") from None
             size *= 2
 
+    def may_be_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether the end of the window can be the cause: a broken file is not to be read to its end in vain."""
+        return error.msg.startswith("Unterminated string") or error.pos > len(self.text) - _LONGEST_LITERAL
+
     def fill(self, size: int) -> bool:
-        """Read on; ``False`` at the end of the file. Text before the position leaves the window."""
+        """Read on, and let the text before the position leave the window; ``False``, changing nothing, at the end."""
         if self.ended:
             return False
-        self.consumed += len(self.text[: self.position].encode("utf-8", "surrogatepass"))
         chunk = self.source.read(size)
         pending = len(self.decoder.getstate()[0])
         try:
@@ -117,17 +134,21 @@ class _Reader:
                 f"expected UTF-8, found the byte 0x{error.object[error.start]:02x}",
                 file=self.name,
                 place=f"byte {byte}",
+                value=f"0x{error.object[error.start]:02x}",
                 hint="save the file as UTF-8",
             ) from None
+        self.ended = not chunk
+        if self.ended:
+            return False
+        self.consumed += len(self.text[: self.position].encode())
         self.text = self.text[self.position :] + more
         self.position = 0
         self.read += len(chunk)
-        self.ended = not chunk
-        return not self.ended
+        return True
 
     def broken(self, expected: str, position: int | None = None) -> BrokenJSONError:
         position = self.position if position is None else position
-        byte = self.consumed + len(self.text[:position].encode("utf-8", "surrogatepass"))
+        byte = self.consumed + len(self.text[:position].encode())
         found = repr(self.text[position : position + 20]) if position < len(self.text) else "the end of the file"
         return BrokenJSONError(
             f"not valid JSON at byte {byte}: {expected if expected[0].isupper() else 'expected ' + expected}, "
@@ -136,3 +157,14 @@ class _Reader:
             place=f"byte {byte}",
             value=found,
         )
+
+
+class _RepeatedKeyError(ValueError):
+    """One object says two things under one key; the later would silently win."""
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _RepeatedKeyError
+    return members

@@ -5,7 +5,7 @@ Parsing goes on after a problem wherever that makes sense, so that a person sees
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -23,11 +23,16 @@ from recipeflow.errors import (
     UnsafeIdError,
     WordIdError,
     WrongTypeError,
+    printable,
+    short,
+    show,
 )
 from recipeflow.recipe import LABELS, SECTIONS, TAGS, Flow, Line, Recipe, StateChange, Word, word_id
 
 ANNOTATIONS = "annotations.json"
 NO_FRAME = -1
+LARGEST = 2**31 - 1
+"""Numbers beyond this fit no column of the datasets, and no real line or video has so many characters or frames."""
 
 WORD_NES = frozenset({"O", *(f"{tag}-{position}" for tag in TAGS for position in "BI")})
 RECIPE_KEYS = {"ingredients": list, "instructions": list, "recipe_flows": list, "state_changes": list}
@@ -58,30 +63,32 @@ def id_problem(recipe_id: str) -> UnsafeIdError | None:
 
 
 class RecipeParser:
-    """Parses one recipe; ``problems`` holds what was wrong."""
+    """Parses one recipe; ``problems`` holds what was wrong.
+
+    What could not be read is left out of further checks, so that one mistake is told once and not once more for every
+    place that refers to it.
+    """
 
     def __init__(self, recipe_id: str) -> None:
         self.recipe_id = recipe_id
         self.problems: list[ReleaseProblem] = []
+        self.tags: dict[str, str | None] = {}
 
     def parse(self, raw: Any) -> Recipe | None:
-        """The recipe, or ``None`` when anything was wrong with it."""
+        """The recipe as far as it can be read, or ``None`` when its lines cannot; good only without ``problems``.
+
+        A line with an unreadable word comes back without words.
+        """
         if (problem := id_problem(self.recipe_id)) is not None:
             self.problems.append(problem)
-        if not self._has_keys(raw, RECIPE_KEYS, "the recipe"):
+        self._has_keys(raw, RECIPE_KEYS, "the recipe")
+        lists = {key: raw[key] for key in RECIPE_KEYS if type(raw) is dict and type(raw.get(key)) is list}
+        sections = [tuple(self._lines(index, lists.get(name, ()))) for index, name in enumerate(SECTIONS)]
+        if not lists.keys() >= set(SECTIONS):
             return None
-        sections = [tuple(self._lines(index, raw[name])) for index, name in enumerate(SECTIONS)]
-        tags = {
-            word_id(s, i, j): word.ne
-            for s, lines in enumerate(sections)
-            for i, line in enumerate(lines)
-            for j, word in enumerate(line.words)
-        }
-        flows = tuple(self._flows(raw["recipe_flows"], tags))
-        changes = tuple(self._state_changes(raw["state_changes"], tags))
+        flows = tuple(self._flows(lists.get("recipe_flows", ())))
+        changes = tuple(self._state_changes(lists.get("state_changes", ())))
         self._check_graph(flows)
-        if self.problems:
-            return None
         return Recipe(self.recipe_id, *sections, flows, changes)
 
     def _report(
@@ -92,62 +99,67 @@ class RecipeParser:
 
     def _has_keys(self, raw: Any, keys: dict[str, type], place: str) -> bool:
         """Whether ``raw`` is an object with exactly these keys, each of its type."""
-        if not isinstance(raw, dict):
-            self._report(WrongTypeError, f"expected an object, found {_show(raw)}", place, raw)
+        if type(raw) is not dict:
+            self._report(WrongTypeError, f"expected an object, found {show(raw)}", place, raw)
             return False
         before = len(self.problems)
-        for key in keys.keys() - raw.keys():
-            self._report(WrongTypeError, f"expected the key {key!r}, found only {sorted(raw)}", place, sorted(raw))
-        for key in raw.keys() - keys.keys():
-            message = f"expected the keys {sorted(keys)}, found the unknown key {key!r}"
+        for key in [key for key in keys if key not in raw]:
+            self._report(WrongTypeError, f"expected the key {key!r}, found only {short(sorted(raw))}", place, key)
+        for key in [key for key in raw if key not in keys]:
+            message = f"expected the keys {', '.join(keys)}, found the unknown key {short(key)}"
             self._report(WrongTypeError, message, place, key)
-        for key in keys.keys() & raw.keys():
-            if type(raw[key]) is not keys[key]:
-                message = f"expected {key!r} to be {_name(keys[key])}, found {_show(raw[key])}"
-                self._report(WrongTypeError, message, place, raw[key])
+        for key in [key for key in keys if key in raw]:
+            value = raw[key]
+            if type(value) is not keys[key] or (keys[key] is int and abs(value) > LARGEST):
+                message = f"expected {key!r} to be {_name(keys[key])}, found {show(value)}"
+                self._report(WrongTypeError, message, place, value)
         return len(self.problems) == before
 
-    def _lines(self, section: int, raw_lines: list) -> Iterator[Line]:
+    def _lines(self, section: int, raw_lines: Sequence) -> Iterator[Line]:
         for number, raw_words in enumerate(raw_lines):
             place = f"{SECTIONS[section]} line {number}"
             if type(raw_words) is not list:
-                self._report(WrongTypeError, f"expected a list of words, found {_show(raw_words)}", place, raw_words)
+                self._report(WrongTypeError, f"expected a list of words, found {show(raw_words)}", place, raw_words)
                 yield Line(())
                 continue
             if not raw_words:
                 self._report(WrongTypeError, "expected a line of at least one word, found none", place, raw_words)
-            yield Line(tuple(self._words(section, number, raw_words)))
+            words = list(self._words(section, number, raw_words))
+            yield Line(() if None in words else tuple(words))
 
-    def _words(self, section: int, line: int, raw_words: list) -> Iterator[Word]:
+    def _words(self, section: int, line: int, raw_words: list) -> Iterator[Word | None]:
+        """The words of a line, ``None`` for one that cannot be read."""
         end, previous = 0, "O"
         for number, raw in enumerate(raw_words):
             place = word_id(section, line, number)
-            if not self._has_keys(raw, WORD_KEYS, f"word {place}"):
-                # Keep the position filled, so that one bad word does not shift those behind it.
-                yield Word(end, end)
-                previous = "O"
-                continue
-            self._check_word(raw, place, end, previous)
-            end, previous = raw["end_char"], raw["ne"]
-            yield Word(raw["start_char"], raw["end_char"], raw["ne"])
+            if self._has_keys(raw, WORD_KEYS, f"word {place}"):
+                self._check_word(raw, place, end, previous)
+                end, previous = raw["end_char"], raw["ne"]
+                yield Word(raw["start_char"], raw["end_char"], raw["ne"])
+            else:
+                end = previous = None
+                yield None
+            self.tags[place] = previous
 
-    def _check_word(self, raw: dict, place: str, end: int, previous: str) -> None:
-        where = f"word {place}"
+    def _check_word(self, raw: dict, place: str, end: int | None, previous: str | None) -> None:
+        """Check a word against the one before it, whose end and tag are ``None`` where that could not be read."""
+        where, ne = f"word {place}", raw["ne"]
         if raw["word_id"] != place:
-            message = f"expected the word id {place} (ids are positions), found {raw['word_id']!r}"
+            message = f"expected the word id {place} (ids are positions), found {short(raw['word_id'])}"
             self._report(WordIdError, message, where, raw["word_id"])
         span = (raw["start_char"], raw["end_char"])
-        if span[0] != end or span[1] <= span[0]:
+        end = span[0] if end is None else end
+        if span[0] != end or span[0] < 0 or span[1] <= span[0]:
             message = f"expected a word that starts at {end} and is not empty, found characters {span[0]} to {span[1]}"
             self._report(OffsetError, message, where, span, "words tile their line without gaps")
-        if raw["ne"] not in WORD_NES:
-            message = f"expected O or TAG-B or TAG-I with TAG one of {', '.join(TAGS)}, found {raw['ne']!r}"
-            self._report(UnknownTagError, message, where, raw["ne"])
-        elif raw["ne"].endswith("-I") and previous not in (raw["ne"], raw["ne"].removesuffix("I") + "B"):
-            message = f"expected {raw['ne']} to continue an entity of its tag, found {previous} before it"
-            self._report(InsideWithoutBeginError, message, where, raw["ne"], "the first word of an entity is TAG-B")
+        if ne not in WORD_NES:
+            message = f"expected O or TAG-B or TAG-I with TAG one of {', '.join(TAGS)}, found {short(ne)}"
+            self._report(UnknownTagError, message, where, ne)
+        elif ne.endswith("-I") and previous not in (None, ne, ne.removesuffix("I") + "B"):
+            message = f"expected {ne} to continue an entity of its tag, found {short(previous)} before it"
+            self._report(InsideWithoutBeginError, message, where, ne, "the first word of an entity is TAG-B")
 
-    def _flows(self, raw_flows: list, tags: dict[str, str]) -> Iterator[Flow]:
+    def _flows(self, raw_flows: Sequence) -> Iterator[Flow]:
         seen = set()
         for number, raw in enumerate(raw_flows):
             place = f"flow {number}"
@@ -155,46 +167,49 @@ class RecipeParser:
                 continue
             flow = Flow(raw["start_vertex"], raw["end_vertex"], raw["label"])
             if flow.label not in LABELS:
-                message = f"expected a label of {', '.join(LABELS)}, found {flow.label!r}"
+                message = f"expected a label of {', '.join(LABELS)}, found {short(flow.label)}"
                 self._report(UnknownLabelError, message, place, flow.label)
-            for vertex in (flow.start, flow.end):
-                self._check_vertex(vertex, tags, place)
+            for side, vertex in (("start", flow.start), ("end", flow.end)):
+                self._check_vertex(vertex, f"{place}, {side}")
             if flow in seen:
-                message = f"expected each flow once, found {_arrow(flow)} again"
-                self._report(DuplicateEdgeError, message, place, _arrow(flow), "remove one of them")
+                arrow = f"{flow.start} -{flow.label}-> {flow.end}"
+                message = f"expected each flow once, found {short(arrow)} again"
+                self._report(DuplicateEdgeError, message, place, arrow, "remove one of them")
             seen.add(flow)
             yield flow
 
-    def _check_vertex(self, vertex: str, tags: dict[str, str], place: str) -> None:
-        if vertex not in tags:
-            self._report(DanglingEdgeError, f"expected the id of a word, found {vertex!r}", place, vertex)
-        elif not tags[vertex].endswith("-B"):
-            message = f"expected the first word of an entity, found {vertex!r}, which is {tags[vertex]}"
+    def _check_vertex(self, vertex: str, place: str) -> None:
+        if vertex not in self.tags:
+            self._report(DanglingEdgeError, f"expected the id of a word, found {short(vertex)}", place, vertex)
+        elif (tag := self.tags[vertex]) is not None and not tag.endswith("-B"):
+            message = f"expected the first word of an entity, found {short(vertex)}, which is {short(tag)}"
             self._report(DanglingEdgeError, message, place, vertex)
 
-    def _state_changes(self, raw_changes: list, tags: dict[str, str]) -> Iterator[StateChange]:
+    def _state_changes(self, raw_changes: Sequence) -> Iterator[StateChange]:
         for number, raw in enumerate(raw_changes):
             place = f"state change {number}"
             if not self._has_keys(raw, CHANGE_KEYS, place):
                 continue
             position = raw["word_id"]
             if len(position) != 3 or any(type(part) is not int for part in position):
-                message = f"expected a word id as [section, line, word], found {_show(position)}"
+                message = f"expected a word id as [section, line, word], found {short(position)}"
                 self._report(WrongTypeError, message, place, position)
                 continue
             action = word_id(*position)
-            if tags.get(action) != "Ac-B":
-                found = f"which is {tags[action]}" if action in tags else "which is no word"
-                message = f"expected the first word of an action (Ac-B), found {action}, {found}"
+            tag = self.tags.get(action, "no word")
+            if tag not in (None, "Ac-B"):
+                message = f"expected the first word of an action (Ac-B), found {short(action)}, which is {short(tag)}"
                 self._report(DanglingEdgeError, message, place, action)
             frames = [self._frame(raw[side], f"{place}, {side}") for side in ("before", "after")]
             yield StateChange(action, *frames)
 
     def _frame(self, number: int, place: str) -> int | None:
-        if number < 1 and number != NO_FRAME:
+        if number >= 1:
+            return number
+        if number != NO_FRAME:
             message = f"expected a frame number from 1, or {NO_FRAME} for no image, found {number}"
             self._report(WrongTypeError, message, place, number)
-        return None if number == NO_FRAME else number
+        return None
 
     def _check_graph(self, flows: tuple[Flow, ...]) -> None:
         graph = nx.DiGraph((flow.start, flow.end) for flow in flows)
@@ -202,9 +217,11 @@ class RecipeParser:
         for component in nx.strongly_connected_components(graph):
             node = min(component)
             if len(component) > 1 or graph.has_edge(node, node):
-                cycle = nx.find_cycle(graph.subgraph(component))
+                # Not a subgraph view, which goes through a set: the same file is to give the same report.
+                edges = [edge for edge in graph.edges if component.issuperset(edge)]
+                cycle = nx.find_cycle(nx.DiGraph(edges))
                 path = " → ".join([cycle[0][0], *(end for _, end in cycle)])
-                message = f"expected flows without a cycle, found {path}"
+                message = f"expected flows without a cycle, found {printable(path)}"
                 self._report(CycleError, message, "recipe_flows", path, "remove or turn one of these flows")
 
 
@@ -232,14 +249,5 @@ def recipe_to_json(recipe: Recipe) -> dict[str, list]:
     return {**sections, "recipe_flows": flows, "state_changes": changes}
 
 
-def _arrow(flow: Flow) -> str:
-    return f"{flow.start} -{flow.label}-> {flow.end}"
-
-
 def _name(kind: type) -> str:
-    return {list: "a list", str: "a string", int: "a whole number", dict: "an object"}[kind]
-
-
-def _show(value: Any) -> str:
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '…'}"
+    return {list: "a list", str: "a string", int: f"a whole number up to {LARGEST}"}[kind]

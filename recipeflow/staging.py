@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from recipeflow.errors import OutputExistsError
+from recipeflow.errors import OutputExistsError, UsageError
 
 
 class StagedFolder:
@@ -27,18 +28,28 @@ class StagedFolder:
         self.overwrite = overwrite
 
     def __enter__(self) -> Path:
-        self._check_target()
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        self._remove_leftovers()
-        prefix = f".{self.target.name}.{os.getpid()}."
-        self.folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=".partial", dir=self.target.parent))
+        try:
+            self._clean_up_after_killed_runs()
+            self._check_target()
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            prefix = f".{self.target.name}.{os.getpid()}."
+            self.folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=".partial", dir=self.target.parent))
+        except OSError as error:
+            message = f"expected to be able to write {self.target}, found: {error.strerror}; choose another output"
+            raise UsageError(message) from error
         self.folder.chmod(0o755)
         return self.folder
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is not None:
+        try:
+            if kind is None:
+                self._move_into_place()
+        finally:
             shutil.rmtree(self.folder, ignore_errors=True)
-            return
+
+    def _move_into_place(self) -> None:
+        # Again, because another run may have been faster.
+        self._check_target()
         if not self.target.exists():
             self.folder.rename(self.target)
             return
@@ -50,7 +61,8 @@ class StagedFolder:
         except OSError:
             old.rename(self.target)
             raise
-        shutil.rmtree(old, ignore_errors=True)
+        # Under this name it is rubbish: half removed, it must not come back after a kill.
+        old.rename(self.folder)
 
     def _check_target(self) -> None:
         if not self.target.exists() or (self.target.is_dir() and not any(self.target.iterdir())):
@@ -63,11 +75,16 @@ class StagedFolder:
         if not self.overwrite:
             raise OutputExistsError(f"{self.target} is already there; pass --overwrite to replace it")
 
-    def _remove_leftovers(self) -> None:
-        """Delete what a killed run of this command left beside the target."""
-        for path in self.target.parent.glob(f".{self.target.name}.*.partial"):
-            process = path.name.split(".")[-3]
-            if process.isdigit() and not _is_running(int(process)):
+    def _clean_up_after_killed_runs(self) -> None:
+        """Delete what a killed run left beside the target; bring back a folder that had just stepped aside."""
+        ours = re.compile(rf"\.{re.escape(self.target.name)}\.(\d+)\.[^.]+\.(partial|old)")
+        for path in self.target.parent.glob(".*"):
+            match = ours.fullmatch(path.name)
+            if match is None or _is_running(int(match[1])):
+                continue
+            if match[2] == "old" and not self.target.exists():
+                path.rename(self.target)
+            else:
                 shutil.rmtree(path, ignore_errors=True)
 
 

@@ -4,6 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from tests.making import make_release
 
 OFFICIAL_PLACES = (os.environ.get("VRF_RELEASE"), Path(__file__).parents[2] / "shared" / "vrf-release")
 
@@ -18,3 +21,14 @@ def official() -> Path:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """A fresh, valid release folder of three small recipes with text and frames, free to be damaged."""
+    return make_release(tmp_path / "release")
+
+
+# On CI the same examples every time: a random find there would blame whoever pushed last.
+settings.register_profile("vrf", deadline=None, derandomize=os.environ.get("CI") == "true")
+settings.load_profile("vrf")

@@ -1,7 +1,7 @@
 """How one recipe's film looks, and the seeds that everything random in a picture comes from.
 
-Every kitchen differs in table, dishes, light and the exact colour of its vegetables, but stays the same through one
-recipe. ``Look`` holds what stays.
+Recipes are filmed in a few studios, as the videos of one publisher are: table, dishes and light belong to the studio, the
+camera's place and the exact colour of the vegetables to the recipe. ``Look`` holds what stays through one recipe.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import zlib
 from dataclasses import dataclass
 
 RGB = tuple[int, int, int]
+
+STUDIOS = 5
+"""How many studios there are. The fewer, the less a picture's background tells which recipe it belongs to."""
 
 TABLES = ("planks", "tiles", "slate", "marble", "cloth")
 TABLE_COLOURS = {
@@ -87,19 +90,20 @@ class Look:
 
     @classmethod
     def from_seed(cls, seed: int) -> Look:
-        """The look with this number."""
+        """The look of the recipe with this number; recipes with equal remainders share a studio."""
+        studio = random.Random(derive("studio", seed % STUDIOS))
         rng = random.Random(derive("look", seed))
-        table = rng.choice(TABLES)
-        bar, text = rng.choice(CAPTIONS)
+        table = studio.choice(TABLES)
+        bar, text = studio.choice(CAPTIONS)
         return cls(
             seed=seed,
             table=table,
-            table_colour=_vary(rng, rng.choice(TABLE_COLOURS[table]), 16),
-            board_colour=_vary(rng, rng.choice(BOARD_COLOURS), 8),
-            bowl=rng.choice(BOWLS),
-            dish_colours=tuple(_vary(rng, rng.choice(CERAMIC_COLOURS), 8) for _ in range(3)),
-            pan_colour=_vary(rng, rng.choice(PAN_COLOURS), 6),
-            light_colour=_vary(rng, rng.choice(LIGHT_COLOURS), 5),
+            table_colour=_vary(studio, studio.choice(TABLE_COLOURS[table]), 16),
+            board_colour=_vary(studio, studio.choice(BOARD_COLOURS), 8),
+            bowl=studio.choice(BOWLS),
+            dish_colours=tuple(_vary(studio, studio.choice(CERAMIC_COLOURS), 8) for _ in range(3)),
+            pan_colour=_vary(studio, studio.choice(PAN_COLOURS), 6),
+            light_colour=_vary(studio, studio.choice(LIGHT_COLOURS), 5),
             light=cmath.rect(rng.uniform(0.75, 1.2), rng.uniform(-2.9, -0.3)),
             zoom=rng.uniform(0.88, 1.14),
             offset=complex(rng.uniform(-16, 16), rng.uniform(-14, 14)),
