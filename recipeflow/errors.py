@@ -210,3 +210,19 @@ class FeatureCacheError(VRFError):
 
 class UsageError(VRFError):
     """A wrong option or argument, found after the command line was parsed."""
+
+
+class NoPairsError(VRFError):
+    """No row has everything that the chosen inputs need."""
+
+
+class TrainingDivergedError(VRFError):
+    """The loss is no longer a number."""
+
+
+class TrainingInterruptedError(VRFError):
+    """Training was stopped by Ctrl-C, with a checkpoint to go on from."""
+
+
+class WorkerDiedError(VRFError):
+    """A process that worked on a part of a job is gone."""

@@ -78,7 +78,7 @@ def _object_name(row: Mapping[str, Any], glossary: Mapping[str, str]) -> str:
     if row["object"] is None:
         return ""
     name = _english(row["object"], glossary)
-    return f"result of: {name}" if ACTION_TAG == row["object_tag"] else name
+    return f"result of: {name}" if row["object_tag"] == ACTION_TAG else name
 
 
 def _english(word: str | None, glossary: Mapping[str, str]) -> str:

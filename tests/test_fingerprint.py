@@ -44,3 +44,11 @@ def test_the_fingerprint_looks_behind_links_and_over_broken_ones(tmp_path, relea
     before = release_fingerprint(release)
     (tmp_path / "elsewhere" / "frames" / "frame_4.jpg").write_bytes(b"new")
     assert release_fingerprint(release) != before
+
+
+def test_the_fingerprint_looks_at_what_a_linked_frame_points_to(tmp_path, release):
+    (release / FRAME).rename(tmp_path / "frame.jpg")
+    (release / FRAME).symlink_to(tmp_path / "frame.jpg")
+    before = release_fingerprint(release)
+    (tmp_path / "frame.jpg").write_bytes(b"new")
+    assert release_fingerprint(release) != before

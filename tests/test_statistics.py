@@ -104,14 +104,15 @@ def test_headings_are_no_ingredients():
         "a",
         """
         （ Ａ/F ） 酢/F １/Q
-        （ Ａ/F ） （ ソース/F ） 油/F １/Q
+        （ Ａ/F ） 油/F １/Q
+        （ Ａ/F ） （ ソース/F ） 塩/F １/Q
         トマト/F （ 缶詰/F ） １/Q
         ( 飾り/F ) 酢/F １/Q
         適量/Q
         """,
         "終わり",
     )
-    assert compute_statistics([recipe]).unique_ingredients == len({"酢", "油", "トマト"})
+    assert compute_statistics([recipe]).unique_ingredients == len({"酢", "油", "塩", "トマト"})
 
 
 def test_what_needs_text_is_null_unless_all_recipes_have_it(tmp_path, release):

@@ -26,6 +26,9 @@ TOGETHER = 0.8
 REUSED = 0.6
 """How often a before-image is the after-image of an earlier action, though other things were shown in between."""
 
+NEW_TAKE = 0.6
+"""How often the camera moves nearer or further between the two images of a pair."""
+
 HAND, CAPTION = 0.10, 0.12
 """How often a hand rests in an annotated frame, and how often the video has a caption there."""
 
@@ -124,6 +127,8 @@ class Director:
             start = self.add(before, self.rng.randint(1, 3))
             if earlier and self.rng.random() < REUSED:
                 start = earlier[-1]
+        if self.rng.random() < NEW_TAKE:
+            self.take = self.rng.getrandbits(31)
         return start, self.add(after, self.rng.randint(3, 7), step)
 
     def add(self, scene: Scene, wait: int, step: Step | None = None) -> int:

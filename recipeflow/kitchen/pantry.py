@@ -27,6 +27,7 @@ class Ingredient:
         skin: Its outer colour, ``#rrggbb``.
         flesh: Its inner colour, seen once it is peeled or cut.
         size: The length of the whole thing relative to a tomato.
+        common: How often it is chosen, relative to the others.
         cuts: The forms it can be cut into.
         parts: What is removed from it before it is cut.
         heats: The ways it can be cooked.
@@ -40,6 +41,7 @@ class Ingredient:
     skin: str
     flesh: str
     size: float
+    common: float
     cuts: tuple[str, ...]
     parts: tuple[str, ...]
     heats: tuple[str, ...]
@@ -87,6 +89,7 @@ def _read_pantry() -> dict[str, Ingredient]:
             skin=row["skin"],
             flesh=row["flesh"],
             size=float(row["size"]),
+            common=float(row["common"]),
             cuts=_many(row["cuts"]),
             parts=_many(row["parts"]),
             heats=_many(row["heats"]),

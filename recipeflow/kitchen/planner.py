@@ -63,11 +63,12 @@ class Cook:
     # The ingredient list.
 
     def choose_mains(self) -> list[Ingredient]:
-        """Three to five foods, at least two of which can be cut."""
+        """Two to five foods, common ones more often, at least two of which can be cut."""
         foods = in_group("food")
         count = self.rng.choices((2, 3, 4, 5), (0.22, 0.50, 0.24, 0.04))[0]
         while True:
-            mains = self.rng.sample(foods, count)
+            # Weighted and without replacement: a common food draws from more chances, and takes its best.
+            mains = sorted(foods, key=lambda food: self.rng.random() ** (1 / food.common), reverse=True)[:count]
             if sum(bool(main.cuts) for main in mains) >= 2 and len({main.words[-1] for main in mains}) == count:
                 return mains
 
@@ -109,7 +110,7 @@ class Cook:
     def cut_all(self, mains: Sequence[Ingredient], numbers: dict[str, int]) -> None:
         """Cut what can be cut, in one or two lines; foods that get the same cut share the verb."""
         waiting = [main for main in mains if main.cuts]
-        half = len(waiting) if len(waiting) < 3 or self.chance(0.5) else (len(waiting) + 1) // 2
+        half = len(waiting) if len(waiting) < 3 or self.chance(0.56) else (len(waiting) + 1) // 2
         for batch in (waiting[:half], waiting[half:]):
             if batch:
                 self.plan.begin_instruction()
@@ -255,7 +256,7 @@ class Cook:
         (together,) = self.plan.do("入れる", first, location=BOWL, container=bowl)
         verb = self.rng.choice(("混ぜ合わせる", "混ぜる"))
         (sauce,) = self.plan.do(verb, [together])
-        if self.chance(0.45):
+        if self.chance(0.4):
             self.plan.begin_instruction()
         timing = COOLED if self.was_heated(ready) and self.chance(0.35) else None
         (added,) = self.plan.do("加える", ready, into=sauce, location=BOWL, timing=timing)

@@ -1,7 +1,7 @@
 """How one recipe's film looks, and the seeds that everything random in a picture comes from.
 
-Recipes are filmed in a few studios, as the videos of one publisher are: table, dishes and light belong to the studio, the
-camera's place and the exact colour of the vegetables to the recipe. ``Look`` holds what stays through one recipe.
+Recipes are filmed in a few studios, as the videos of one publisher are: table, dishes and light belong to the studio,
+the camera's place and the exact colour of the vegetables to the recipe. ``Look`` holds what stays through one recipe.
 """
 
 from __future__ import annotations

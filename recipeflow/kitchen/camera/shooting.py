@@ -1,8 +1,8 @@
 """The fixed camera above the work surface: stills of scenes, film frames between two stills, hands and captions.
 
 A picture is put together from parts that are drawn once for each recipe: table and containers as backgrounds, the
-pieces of each portion as sprites, hand and captions as overlays. What varies between two takes is where pieces lie, a
-small shake and the flicker of the light.
+pieces of each portion as sprites, hand and captions as overlays. What varies between two takes is where pieces lie, how
+near the camera is, and the flicker of the light.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from recipeflow.kitchen.camera.heaps import Heap, centre_of, make_heap, scatter,
 from recipeflow.kitchen.camera.look import RGB, Look, derive
 from recipeflow.kitchen.camera.surfaces import (
     FULL,
-    MARGIN,
     SIZE,
     Place,
     aside_layer,
@@ -43,6 +42,9 @@ SCALES = {SMALL_BOWL: 0.72}
 ASIDE_SCALE = 0.5
 FRONT = 90
 """How wide the soft front is that wipes over the picture while a knife works, in pixels."""
+
+CLOSEST = 0.88
+"""How much of the picture's width is left when the camera is nearest."""
 
 
 class Camera:
@@ -76,7 +78,8 @@ class Camera:
         self._serve(picture, scene.portions, place, scene.mixed, SCALES.get(scene.container, 1.0), rng)
         self._pour_water(picture, scene, place)
         self._let_steam(picture, scene, place, rng)
-        return self._expose(picture, rng)
+        # From a seed of its own, so that two scenes of one take are seen from the same place, whatever they hold.
+        return self._expose(picture, random.Random(derive("camera", self.look.seed, seed)))
 
     def between(
         self,
@@ -255,11 +258,12 @@ class Camera:
             picture.paste((246, 248, 250), (round(spot.real) - 60, round(spot.imag) - 70), mask)
 
     def _expose(self, picture: Image.Image, rng: random.Random) -> Image.Image:
-        """Let the lamp shine on it, with a little flicker, and cut out what the shaking camera sees."""
-        left, top = rng.randrange(2 * MARGIN // 2 + 1) + MARGIN // 2, rng.randrange(MARGIN + 1) + MARGIN // 2
-        window = (left, top, left + SIZE, top + SIZE)
-        lit = ImageChops.multiply(picture.crop(window), self._light.crop(window))
-        level = rng.uniform(1.03, 1.13)
+        """Let the lamp shine on it, with a little flicker, and cut out what the camera sees, nearer or further."""
+        side = round(SIZE * rng.uniform(CLOSEST, 1.0))
+        left, top = (round((FULL - side) / 2 * (1 + rng.uniform(-0.7, 0.7))) for _ in range(2))
+        window = (left, top, left + side, top + side)
+        lit = ImageChops.multiply(picture, self._light).resize((SIZE, SIZE), Image.Resampling.BILINEAR, window)
+        level = rng.uniform(0.98, 1.14)
         return lit.point([min(255, round(v * level)) for v in range(256)] * 3)
 
     def _lay_hand(self, frame: Image.Image, target: complex, tool: str | None) -> None:
