@@ -17,7 +17,7 @@ for row in image_pairs.select(range(3)):
     print(f"\n{row}")
 
 titles = dict(zip(recipes["recipe_id"], recipes["title"], strict=True))
-picked = pick_varied(image_pairs.remove_columns(["pre_image", "post_image"]), 24)
+picked = pick_varied(image_pairs.remove_columns(["pre_image", "post_image"]), 20)
 rows = [row | {"title": titles[row["recipe_id"]]} for row in image_pairs.select(picked)]
-save_picture(contact_sheet(rows, read_info("kitchen").glossary), "pairs.png")
+save_picture(contact_sheet(rows, read_info("kitchen").glossary, columns=4), "pairs.png")
 print("\nwrote pairs.png: look at it")

