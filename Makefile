@@ -28,7 +28,7 @@ demo: $(READY)  ## Cook 200 recipes, check, build and load the dataset, show sta
 	cd demo && ../$(BIN)/python ../examples/first_look.py
 
 test: $(READY)  ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(READY)  ## Lint and check the format
 	$(BIN)/ruff check .

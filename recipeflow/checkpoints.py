@@ -1,0 +1,60 @@
+"""Checkpoints that survive ``kill -9``: written aside, renamed when complete, the older one removed only then."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+
+PREFIX = "checkpoint-"
+
+
+class Checkpoints:
+    """The checkpoints of one run, of which the last complete one counts."""
+
+    def __init__(self, folder: Path, accelerator: Accelerator) -> None:
+        self.folder = folder
+        self.accelerator = accelerator
+
+    def save(self, step: int) -> None:
+        """Write everything that accelerate knows of; all processes call it."""
+        final = self.folder / f"{PREFIX}{step:08d}"
+        aside = final.with_suffix(".partial")
+        older = self.complete()
+        if self.accelerator.is_main_process:
+            shutil.rmtree(aside, ignore_errors=True)
+        self.accelerator.wait_for_everyone()
+        self.accelerator.save_state(str(aside))
+        self.accelerator.wait_for_everyone()
+        if self.accelerator.is_main_process and not final.exists():
+            aside.rename(final)
+            for folder in older:
+                shutil.rmtree(folder, ignore_errors=True)
+        self.accelerator.wait_for_everyone()
+
+    def complete(self) -> list[Path]:
+        """The complete checkpoints, the latest last."""
+        return sorted(path for path in self.folder.glob(f"{PREFIX}*") if path.suffix != ".partial")
+
+    def load_latest(self) -> bool:
+        """Go back to the last complete checkpoint, if there is one."""
+        found = self.complete()
+        if found:
+            self.accelerator.load_state(str(found[-1]))
+        return bool(found)
+
+    def clear(self) -> None:
+        """Remove all of them, because the run is complete."""
+        for path in self.folder.glob(f"{PREFIX}*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON aside, then rename it into place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.partial")
+    aside.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    aside.replace(path)

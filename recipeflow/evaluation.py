@@ -1,0 +1,77 @@
+"""How well a model finds the right image: the queries and candidates of a fold, embedded and ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from processing_vrf import VRFProcessor
+from recipeflow.batches import Pairs, PairTensors, make_tensors
+from recipeflow.metrics import RetrievalMetrics, random_ranks, rank_targets, summarize_ranks
+
+CHUNK = 512
+
+
+@dataclass(frozen=True)
+class EvaluationSet:
+    """Queries and candidates.
+
+    The candidates are the post-action images of the folds, each distinct image once, whatever the inputs; a query is
+    right when it ranks its own image first.
+
+    Args:
+        queries: The rows to ask about.
+        candidates: For each candidate, its row of the feature table.
+        targets: For each query, the position of its own image among the candidates.
+        rows: For each query, its row in ``image_pairs``.
+    """
+
+    queries: PairTensors
+    candidates: torch.Tensor
+    targets: torch.Tensor
+    rows: torch.Tensor
+
+    def to(self, device: torch.device | str) -> EvaluationSet:
+        """The same on another device."""
+        moved = {name: value.to(device) for name, value in vars(self).items()}
+        return EvaluationSet(**moved)
+
+
+def make_evaluation_set(
+    pairs: Pairs, inputs: Sequence[str], folds: Sequence[int], processor: VRFProcessor
+) -> EvaluationSet:
+    """The queries that these inputs allow, and all candidates of the folds."""
+    rows = pairs.rows(inputs, folds)
+    queries = make_tensors(pairs, rows, processor)
+    candidates = pairs.features.post[pairs.rows((), folds)].unique()
+    return EvaluationSet(queries, candidates, torch.searchsorted(candidates, queries.post), rows)
+
+
+@torch.no_grad()
+def rank_queries(model: nn.Module, data: EvaluationSet) -> torch.Tensor:
+    """The rank of every query's own image; the model is left in the mode it was in."""
+    was_training = model.training
+    model.eval()
+    device = data.queries.features.device
+    queries = []
+    for rows in torch.arange(len(data.queries), device=device).split(CHUNK):
+        batch = data.queries.batch(rows)
+        batch.pop("post_features"), batch.pop("image_ids")
+        queries.append(model.get_query_embeds(**batch))
+    features = data.queries.features
+    images = [model.get_image_embeds(post_features=features[part]) for part in data.candidates.split(CHUNK)]
+    model.train(was_training)
+    return rank_targets(torch.cat(queries), torch.cat(images), data.targets)
+
+
+def evaluate(model: nn.Module, data: EvaluationSet) -> RetrievalMetrics:
+    """The paper's figures of a model on a fold."""
+    return summarize_ranks(rank_queries(model, data), len(data.candidates))
+
+
+def evaluate_random(data: EvaluationSet, seed: int) -> RetrievalMetrics:
+    """The paper's first row: random search."""
+    return summarize_ranks(random_ranks(len(data.queries), len(data.candidates), seed), len(data.candidates))

@@ -1,0 +1,324 @@
+"""The paper's experiment: ten-fold cross-validation for every set of inputs, as jobs that resume one by one.
+
+A job is one fold of one row of the table. Jobs share nothing but the features, so they run side by side with one
+thread each, which is faster than many threads on such small matrices, and a finished one is never run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import recipeflow
+from recipeflow.batches import Pairs, load_pairs, split_folds
+from recipeflow.checkpoints import write_json
+from recipeflow.errors import UsageError, WorkerDiedError
+from recipeflow.evaluation import rank_queries
+from recipeflow.features import FeatureTable, compute_features
+from recipeflow.folds import FOLDS
+from recipeflow.metrics import RetrievalMetrics, random_ranks, summarize_ranks
+from recipeflow.progress import progress_bar
+from recipeflow.runs import prepare_run
+from recipeflow.tables import Table
+from recipeflow.training import PRESETS, TrainingConfig, VRFTrainer
+
+RESULTS = "results.json"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: what the query is made of, and what the paper found (R@5 and MedR)."""
+
+    name: str
+    title: str
+    inputs: tuple[str, ...]
+    paper: tuple[float, float] | None = None
+
+
+ROWS = {
+    row.name: row
+    for row in (
+        Row("random", "random search", (), (2.37, 149.00)),
+        Row("text", "verb + object", ("action", "object"), (21.24, 26.70)),
+        Row("image", "pre-action image", ("image",), (33.77, 12.60)),
+        Row("both", "verb + object + image", ("action", "object", "image"), (37.01, 10.40)),
+        Row("verb", "verb alone", ("action",)),
+        Row("object", "object alone", ("object",)),
+        Row("verb-image", "verb + image", ("action", "image")),
+    )
+}
+"""The paper's four rows, and three beyond it."""
+
+PAPER_ROWS = ("random", "text", "image", "both")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One fold of one row."""
+
+    row: str
+    fold: int
+
+    @property
+    def file(self) -> Path:
+        """Where its result lies, below the experiment's folder."""
+        return Path("jobs") / self.row / f"fold-{self.fold}.json"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is run, and on what; two experiments with equal settings have equal results.
+
+    Args:
+        dataset: The dataset folder.
+        backbone: The timm name of the backbone.
+        weights: Where its weights come from.
+        cache: The folder of the feature cache; ``None`` for the default one.
+        preset: The name of the training settings.
+        config: The training settings themselves.
+    """
+
+    dataset: str
+    backbone: str
+    weights: str
+    cache: str | None
+    preset: str
+    config: TrainingConfig
+
+    def features(self) -> FeatureTable:
+        """The features of the dataset's images, from the cache where they are there."""
+        return compute_features(self.dataset, backbone=self.backbone, weights=self.weights, cache=self.cache)
+
+    def settings(self, features: FeatureTable) -> dict[str, Any]:
+        """What a result depends on."""
+        content = hashlib.sha256(features.features.numpy().tobytes())
+        content.update(features.pre.numpy().tobytes() + features.post.numpy().tobytes())
+        return {
+            "preset": self.preset,
+            "backbone": self.backbone,
+            "weights": features.weights,
+            "training": {key: value for key, value in asdict(self.config).items() if key != "inputs"},
+            "data": content.hexdigest(),
+        }
+
+
+def parse_rows(names: Sequence[str]) -> list[Row]:
+    """Rows by name."""
+    unknown = [name for name in names if name not in ROWS]
+    if unknown:
+        raise UsageError(f"expected rows among {', '.join(ROWS)}, found {', '.join(unknown)}")
+    return [ROWS[name] for name in names]
+
+
+def parse_folds(text: str) -> list[int]:
+    """Folds as they are written on the command line: ``0,1,2``, or nothing for all."""
+    try:
+        return [int(part) for part in text.split(",")] if text else list(range(FOLDS))
+    except ValueError:
+        raise UsageError(f"expected numbers of folds such as 0,1,2, found {text!r}") from None
+
+
+def get_preset(name: str) -> TrainingConfig:
+    """Training settings by name."""
+    if name not in PRESETS:
+        raise UsageError(f"expected a preset among {', '.join(PRESETS)}, found {name!r}")
+    return PRESETS[name]
+
+
+def run_experiment(
+    experiment: Experiment,
+    out: str | Path,
+    rows: Sequence[str] = PAPER_ROWS,
+    folds: Sequence[int] = range(FOLDS),
+    workers: int | None = None,
+) -> dict[str, Any]:
+    """Run every job that has no result yet and write ``results.json``.
+
+    Args:
+        experiment: What to run.
+        out: The experiment's folder; run the same again to go on after an interruption.
+        rows: Names of rows.
+        folds: Which folds.
+        workers: Processes; one per core, or per GPU, by default.
+    """
+    out = Path(out)
+    jobs = [Job(row.name, fold) for row in parse_rows(rows) for fold in folds]
+    for fold in folds:
+        split_folds(fold)
+    features = experiment.features()
+    settings = experiment.settings(features)
+    waiting = [job for job in jobs if read_result(out, job, settings) is None]
+    started = time.perf_counter()
+    for job, result in progress_bar(_run_all(experiment, waiting, workers), len(waiting), "training models"):
+        write_json(out / job.file, {"settings": settings, **result})
+    results = collect_results(out, jobs, settings, load_pairs(experiment.dataset, features))
+    results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
+    write_json(out / RESULTS, results)
+    (out / "results.md").write_text(results_table(results).markdown(), encoding="utf-8")
+    return results
+
+
+def read_result(out: Path, job: Job, settings: dict[str, Any]) -> dict[str, Any] | None:
+    """The result of a finished job with these settings."""
+    try:
+        result = json.loads((out / job.file).read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return result if result.get("settings") == settings else None
+
+
+# Jobs.
+
+_pairs: Pairs | None = None
+_experiment: Experiment | None = None
+
+
+def _run_all(experiment: Experiment, jobs: Sequence[Job], workers: int | None) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """The jobs and their results as they finish, the longest-running rows first."""
+    gpus = torch.cuda.device_count()
+    workers = min(len(jobs), workers or gpus or os.cpu_count() or 1)
+    ordered = sorted(jobs, key=lambda job: -len(ROWS[job.row].inputs))
+    if workers <= 1:
+        _start_worker(experiment, None)
+        yield from ((job, run_job(job)) for job in ordered)
+        return
+    context = get_context("spawn")
+    numbers = context.Queue()
+    for number in range(workers):
+        numbers.put(number)
+    with ProcessPoolExecutor(workers, context, _start_worker, (experiment, numbers)) as pool:
+        futures = {pool.submit(run_job, job): job for job in ordered}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool as error:
+            raise WorkerDiedError(
+                "expected every worker to finish, found one that died (out of memory?); finished jobs are kept: run "
+                "the same command again, with fewer --workers if memory was short"
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _start_worker(experiment: Experiment, numbers: Any) -> None:
+    """Load the data once per process; with several processes, give each one thread or one GPU."""
+    global _pairs, _experiment
+    if numbers is not None:
+        number = numbers.get()
+        torch.set_num_threads(1)
+        if torch.cuda.is_available():
+            os.environ["CUDA_VISIBLE_DEVICES"] = str(number % torch.cuda.device_count())
+    _experiment = experiment
+    _pairs = load_pairs(experiment.dataset, experiment.features())
+
+
+def run_job(job: Job) -> dict[str, Any]:
+    """Train and test one fold of one row."""
+    started = time.perf_counter()
+    row = ROWS[job.row]
+    config = replace(_experiment.config, seed=_experiment.config.seed + job.fold)
+    if not row.inputs:
+        return _random_result(job, config)
+    config = replace(config, inputs=row.inputs)
+    run = prepare_run(_pairs, config, job.fold, _experiment.backbone, _experiment.weights)
+    trainer = VRFTrainer(
+        run.model, run.processor, config, run.train_data, eval_data=run.eval_data, show_progress=False
+    )
+    model = trainer.train()
+    ranks = rank_queries(model, run.eval_data)
+    return {
+        "metrics": summarize_ranks(ranks, len(run.eval_data.candidates)).as_dict(),
+        "train_rows": len(run.train_data),
+        "ranks": ranks.tolist(),
+        "rows": run.eval_data.rows.tolist(),
+        "history": trainer.state.history,
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def _random_result(job: Job, config: TrainingConfig) -> dict[str, Any]:
+    """Blind guessing over the same candidates, for every row that has a post-action image."""
+    rows = _pairs.rows((), [job.fold])
+    candidates = len(_pairs.features.post[rows].unique())
+    ranks = random_ranks(len(rows), candidates, config.seed)
+    return {
+        "metrics": summarize_ranks(ranks, candidates).as_dict(),
+        "train_rows": 0,
+        "ranks": ranks.tolist(),
+        "rows": rows.tolist(),
+        "history": [],
+        "seconds": 0.0,
+    }
+
+
+# Results.
+
+
+def collect_results(out: Path, jobs: Sequence[Job], settings: dict[str, Any], pairs: Pairs) -> dict[str, Any]:
+    """Mean and standard deviation over folds for every row, with everything needed to judge them."""
+    rows = []
+    for name in dict.fromkeys(job.row for job in jobs):
+        done = {job.fold: read_result(out, job, settings) for job in jobs if job.row == name}
+        metrics = [result["metrics"] for result in done.values()]
+        row = ROWS[name]
+        rows.append(
+            {
+                "name": name,
+                "title": row.title,
+                "inputs": row.inputs,
+                "paper": row.paper and {"recall_at_5": row.paper[0], "median_rank": row.paper[1]},
+                "usable_rows": int(pairs.usable(row.inputs).sum()),
+                "folds": {fold: {**r["metrics"], "train_rows": r["train_rows"]} for fold, r in done.items()},
+                "mean": {key: statistics.fmean(m[key] for m in metrics) for key in metrics[0]},
+                "std": {key: _deviation([m[key] for m in metrics]) for key in metrics[0]},
+            }
+        )
+    libraries = ("torch", "transformers", "timm", "accelerate", "datasets")
+    return {
+        "settings": settings,
+        "versions": {"recipeflow": recipeflow.__version__} | {name: version(name) for name in libraries},
+        "metrics": list(RetrievalMetrics.__dataclass_fields__),
+        "all_rows": len(pairs.folds),
+        "rows": rows,
+    }
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    return statistics.stdev(values) if len(values) > 1 else None
+
+
+def results_table(results: dict[str, Any]) -> Table:
+    """The paper's table, with the paper's own figures beside ours."""
+    columns = ("inputs", "R@1", "R@5", "R@10", "MedR", "paper R@5", "paper MedR", "rows", "candidates")
+    rows = [
+        (
+            row["title"],
+            *(_with_deviation(row, key) for key in ("recall_at_1", "recall_at_5", "recall_at_10", "median_rank")),
+            *((row["paper"]["recall_at_5"], row["paper"]["median_rank"]) if row["paper"] else (None, None)),
+            row["usable_rows"],
+            row["mean"]["candidates"],
+        )
+        for row in results["rows"]
+    ]
+    settings = results["settings"]
+    folds = len(results["rows"][0]["folds"])
+    title = f"Mean ± standard deviation over {folds} folds, preset {settings['preset']}, {settings['backbone']}"
+    return Table(title, columns, rows)
+
+
+def _with_deviation(row: dict[str, Any], key: str) -> str:
+    deviation = row["std"][key]
+    return f"{row['mean'][key]:.2f}" + ("" if deviation is None else f" ± {deviation:.2f}")

@@ -1,0 +1,73 @@
+"""From a dataset folder to a model that is ready to train: what ``vrf train`` and every job of an experiment share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from configuration_vrf import VRFConfig
+from modeling_vrf import VRFModel
+from processing_vrf import VRFProcessor
+from recipeflow.batches import Pairs, PairTensors, make_tensors, split_folds
+from recipeflow.errors import UsageError
+from recipeflow.evaluation import EvaluationSet, make_evaluation_set
+from recipeflow.folds import FOLDS
+from recipeflow.training import TrainingConfig
+
+
+@dataclass(frozen=True)
+class Run:
+    """A model with its processor and data; ``eval_data`` is ``None`` when no fold is held out."""
+
+    model: VRFModel
+    processor: VRFProcessor
+    train_data: PairTensors
+    eval_data: EvaluationSet | None
+
+
+def prepare_run(
+    pairs: Pairs, config: TrainingConfig, fold: int | None, backbone: str, weights: str, **dimensions: int
+) -> Run:
+    """Hold out a fold, build the vocabulary from the rest, and make a new model.
+
+    Args:
+        pairs: The dataset with its features.
+        config: How it will be trained; its seed also fixes the initial weights.
+        fold: The fold to test on; ``None`` trains on everything.
+        backbone: The timm name of the network that made the features.
+        weights: Where that network's weights come from.
+        **dimensions: Fields of ``VRFConfig`` other than the paper's.
+    """
+    train_folds, test_folds = split_folds(fold) if fold is not None else (range(FOLDS), [])
+    rows = pairs.rows(config.inputs, train_folds)
+    processor = VRFProcessor.from_phrases(pairs.phrases(rows), backbone)
+    torch.manual_seed(config.seed)
+    model_config = VRFConfig(
+        backbone=backbone,
+        vocab_size=processor.vocab_size,
+        margin=config.margin,
+        negatives=config.negatives,
+        **_use(config.inputs),
+        **dimensions,
+    )
+    model = VRFModel.from_backbone(model_config, weights)
+    pairs.features.check_model(model.config)
+    eval_data = make_evaluation_set(pairs, config.inputs, test_folds, processor) if test_folds else None
+    return Run(model, processor, make_tensors(pairs, rows, processor), eval_data)
+
+
+def _use(inputs: Sequence[str]) -> dict[str, bool]:
+    return {f"use_{name}": name in inputs for name in ("action", "object", "image")}
+
+
+def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
+    """A saved model with its processor, by folder or by name on the Hub."""
+    try:
+        return VRFModel.from_pretrained(name), VRFProcessor.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"expected a model that `vrf train` saved, found none in {name!r} ({error}); name its folder, such as "
+            "run/model"
+        ) from error

@@ -1,0 +1,88 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from processing_vrf import VRFProcessor
+from recipeflow.batches import RecipeBatches, make_tensors, split_folds
+from recipeflow.errors import NoPairsError, UsageError
+from tests.pairing import OFFLINE, make_pairs
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return make_pairs()
+
+
+@pytest.fixture(scope="module")
+def processor(pairs):
+    return VRFProcessor.from_phrases(pairs.phrases(torch.arange(100)), OFFLINE["backbone"])
+
+
+def test_only_rows_with_what_the_inputs_need_are_used(pairs):
+    assert pairs.usable(()).sum() == 100
+    assert pairs.usable(("action",)).sum() == 100
+    assert pairs.usable(("object",)).sum() == 100 - 9
+    assert pairs.usable(("image",)).sum() == 80
+    both = pairs.usable(("object",)) & pairs.usable(("image",))
+    assert pairs.usable(("action", "object", "image")).equal(both)
+
+
+def test_folds_split_recipes_and_nothing_is_in_both_parts(pairs):
+    train, test = split_folds(3)
+    inside, outside = pairs.rows((), test), pairs.rows((), train)
+    assert set(pairs.folds[inside].tolist()) == {3}
+    assert sorted([*inside.tolist(), *outside.tolist()]) == list(range(100))
+    for fold in (-1, 10):
+        with pytest.raises(UsageError, match="0 to 9"):
+            split_folds(fold)
+
+
+def test_a_batch_holds_the_rows_as_they_are(pairs, processor):
+    rows = pairs.rows(("action", "object"), range(10))
+    data = make_tensors(pairs, rows, processor)
+    chosen = torch.tensor([0, 2, 5])
+    batch = data.batch(chosen)
+    table = pairs.features
+    assert batch["post_features"].equal(table.features[table.post[rows[chosen]]])
+    assert batch["pre_mask"].equal(table.pre[rows[chosen]] >= 0)
+    phrases = [pairs.actions[row] for row in rows[chosen].tolist()]
+    assert batch["action_ids"].equal(processor(actions=phrases)["action_ids"])
+    assert batch["image_ids"].equal(table.post[rows[chosen]])
+
+
+def test_words_are_left_out_where_a_row_has_none(pairs, processor):
+    data = make_tensors(pairs, pairs.rows(("image",), range(10)), processor)
+    assert data.object_ids is None and data.action_ids is not None
+
+
+def test_no_row_is_an_error(pairs, processor):
+    with pytest.raises(NoPairsError, match="found none"):
+        make_tensors(pairs, torch.tensor([], dtype=torch.long), processor)
+
+
+@given(st.integers(1, 23), st.integers(1, 3), st.integers(1, 3), st.integers(0, 99))
+def test_every_process_gets_its_share_of_every_batch(recipes, shares, world, seed):
+    owner = torch.arange(recipes).repeat_interleave(2)
+    per_batch = shares * world
+    whole = RecipeBatches(owner, per_batch, seed)
+    parts = [RecipeBatches(owner, per_batch, seed, rank, world) for rank in range(world)]
+    if world > 1 and len(parts[0]) != len(whole):
+        assert recipes % per_batch < world  # a last batch that cannot be shared is left out
+    for rows, *shared in zip(whole.epoch(1), *(part.epoch(1) for part in parts), strict=False):
+        assert torch.cat(shared).equal(rows)
+
+
+@given(st.integers(2, 23), st.integers(2, 5), st.integers(0, 99))
+def test_an_epoch_is_every_recipe_once_in_an_order_of_its_own(recipes, per_batch, seed):
+    batches = RecipeBatches(torch.arange(recipes).repeat_interleave(3), per_batch, seed)
+    first = torch.cat(list(batches.epoch(0)))
+    assert len(first) == len(first.unique())
+    assert len(first) >= 3 * (recipes - 1)  # a single recipe left over has no other to be compared with
+    again = torch.cat(list(batches.epoch(0)))
+    assert first.equal(again)
+
+
+def test_recipes_that_cannot_be_shared_are_refused():
+    with pytest.raises(UsageError, match="share equally"):
+        RecipeBatches(torch.arange(9), per_batch=4, seed=0, rank=0, world=3)

@@ -1,0 +1,82 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from recipeflow.build import build_dataset
+from recipeflow.errors import UsageError
+from recipeflow.experiment import (
+    Experiment,
+    Job,
+    get_preset,
+    parse_folds,
+    parse_rows,
+    results_table,
+    run_experiment,
+)
+from recipeflow.kitchen import cook_release
+from recipeflow.training import PRESETS
+from tests.pairing import OFFLINE
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory) -> Experiment:
+    folder = tmp_path_factory.mktemp("experiment")
+    cook_release(folder / "kitchen", recipes=10, used_only=True)
+    build_dataset(folder / "kitchen", folder / "vrf")
+    config = replace(PRESETS["fast"], epochs=1)
+    return Experiment(str(folder / "vrf"), **OFFLINE, cache=str(folder / "cache"), preset="fast", config=config)
+
+
+@pytest.fixture(scope="module")
+def out(experiment, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("out")
+    run_experiment(experiment, folder, rows=("random", "both"), folds=[0, 1], workers=2)
+    return folder
+
+
+def test_results_say_what_was_measured_and_on_what(out):
+    results = json.loads((out / "results.json").read_text())
+    random, both = results["rows"]
+    assert random["paper"] == {"recall_at_5": 2.37, "median_rank": 149.0}
+    assert both["inputs"] == ["action", "object", "image"]
+    assert set(both["folds"]) == {"0", "1"}
+    assert both["usable_rows"] < random["usable_rows"] <= results["all_rows"]
+    assert both["folds"]["0"]["candidates"] == random["folds"]["0"]["candidates"]
+    figures = [fold["recall_at_5"] for fold in both["folds"].values()]
+    assert both["mean"]["recall_at_5"] == pytest.approx(sum(figures) / 2)
+    assert results["settings"]["training"]["epochs"] == 1
+    assert "torch" in results["versions"]
+
+
+def test_the_table_stands_beside_the_papers(out):
+    table = results_table(json.loads((out / "results.json").read_text())).markdown()
+    assert (out / "results.md").read_text() == table
+    assert "149.00" in table and "verb + object + image" in table and "±" in table
+
+
+def test_finished_jobs_are_not_run_again_and_new_ones_are(experiment, out):
+    kept = out / Job("both", 0).file
+    before = kept.stat().st_mtime_ns
+    results = run_experiment(experiment, out, rows=("random", "both"), folds=[0, 1, 2], workers=1)
+    assert kept.stat().st_mtime_ns == before
+    assert set(results["rows"][1]["folds"]) == {0, 1, 2}
+
+
+def test_a_result_of_other_settings_is_not_taken(experiment, out):
+    kept = out / Job("random", 0).file
+    before = kept.stat().st_mtime_ns
+    other = replace(experiment, config=replace(experiment.config, seed=7))
+    run_experiment(other, out, rows=("random",), folds=[0], workers=1)
+    assert kept.stat().st_mtime_ns != before
+
+
+def test_unknown_names_are_told_with_the_known_ones():
+    with pytest.raises(UsageError, match="paper, fast"):
+        get_preset("slow")
+    with pytest.raises(UsageError, match="random, text, image, both"):
+        parse_rows(["smell"])
+    with pytest.raises(UsageError, match="0,1,2"):
+        parse_folds("one")
+    assert parse_folds("3,4") == [3, 4] and len(parse_folds("")) == 10
