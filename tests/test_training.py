@@ -23,7 +23,7 @@ SCRIPT = ROOT / "tests" / "training_script.py"
 def run_script(task: str, output: Path, processes: int = 1) -> subprocess.CompletedProcess:
     command = [sys.executable, str(SCRIPT), task, str(output)]
     if processes > 1:
-        launch = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", str(processes)]
+        launch = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", str(processes)]
         launch += [
             "--num_machines",
             "1",
@@ -35,7 +35,8 @@ def run_script(task: str, output: Path, processes: int = 1) -> subprocess.Comple
             "0",
         ]
         command = [sys.executable, *launch, *command[1:]]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    # The launcher's own --cpu would start a single process.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
 
 
@@ -140,6 +141,7 @@ def test_two_processes_take_the_same_step_as_one(tmp_path):
         done = run_script("step", tmp_path / f"{processes}.pt", processes)
         assert done.returncode == 0, done.stderr
     one, two = (torch.load(tmp_path / f"{processes}.pt") for processes in (1, 2))
+    assert (one["processes"], two["processes"]) == (1, 2)
     assert two["loss"] == pytest.approx(one["loss"], rel=1e-9)
     for name, gradient in one["gradients"].items():
         torch.testing.assert_close(two["gradients"][name], gradient, rtol=1e-6, atol=1e-12)

@@ -44,7 +44,8 @@ def take_step(output: Path) -> None:
     model = trainer.accelerator.unwrap_model(trainer.model)
     gradients = {name: weight.grad for name, weight in model.named_parameters() if weight.requires_grad}
     if trainer.accelerator.is_main_process:
-        torch.save({"loss": loss, "gradients": gradients}, output)
+        processes = trainer.accelerator.num_processes
+        torch.save({"processes": processes, "loss": loss, "gradients": gradients}, output)
 
 
 def main(task: str, output: Path) -> None:
