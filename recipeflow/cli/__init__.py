@@ -1,0 +1,24 @@
+"""The ``vrf`` command: thin typer commands over the library, one per task.
+
+Heavy libraries are imported inside the commands, so that ``vrf --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from recipeflow.cli import data, learning  # noqa: F401  (each adds its commands, which --help lists in this order)
+from recipeflow.cli.shared import app, errors
+from recipeflow.errors import VRFError
+
+
+def main() -> None:
+    """Run the command line: errors that are the user's to mend are one message, never a traceback."""
+    # Files can hold what a terminal cannot show; a report about them is not to fail on it.
+    sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except VRFError as error:
+        errors.print(f"[bold red]error:[/] [not bold]{type(error).__name__}[/]:", end=" ")
+        errors.print(str(error), markup=False, soft_wrap=True)
+        sys.exit(1)

