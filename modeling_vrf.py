@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import torch
 from torch import nn
-from torch.nn.functional import normalize
+from torch.nn.functional import normalize, pad
 from torch.nn.utils.rnn import pack_padded_sequence
 from transformers import PreTrainedModel, ProcessorMixin, TimmWrapperConfig, TimmWrapperModel
 from transformers.utils import ModelOutput, can_return_tuple, logging
@@ -322,11 +322,8 @@ class VRFModel(VRFPreTrainedModel):
             pre_mask: False for the rows whose pre-action image is missing. Such an image has a zero vector in
                 Equation 2, whatever its pixels or features hold, so the query rests on its words alone.
         """
-        h_action = h_object = features = None
-        if self.config.use_action:
-            h_action = self._encode_words("action_ids", action_ids)
-        if self.config.use_object:
-            h_object = self._encode_words("object_ids", object_ids)
+        features = None
+        h_action, h_object = self._encode_words(action_ids=action_ids, object_ids=object_ids)
         if self.config.use_image:
             features = self._image_features("pre", pre_pixel_values, pre_features)
             _check_mask(pre_mask)
@@ -367,11 +364,24 @@ class VRFModel(VRFPreTrainedModel):
             loss = triplet_loss(query_embeds, image_embeds, image_ids, **choices, generator=generator)
         return VRFOutput(loss=loss, query_embeds=query_embeds, image_embeds=image_embeds)
 
-    def _encode_words(self, name: str, word_ids: torch.Tensor | None) -> torch.Tensor:
-        if word_ids is None:
-            raise ValueError(f"expected {name}, which this model uses (inputs: {self.config.inputs}), found none")
-        _check_words(name, word_ids, self.config)
-        return self.text_encoder(word_ids)
+    def _encode_words(self, **phrases: torch.Tensor | None) -> list[torch.Tensor | None]:
+        """Encode the phrases of each input; None stands for one that is not used.
+
+        Recipes name the same few things again and again, and the BiLSTM is what costs most, so each distinct phrase
+        is encoded once.
+        """
+        used = {name: ids for name, ids in phrases.items() if getattr(self.config, f"use_{name.removesuffix('_ids')}")}
+        for name, word_ids in used.items():
+            if word_ids is None:
+                raise ValueError(f"expected {name}, which this model uses (inputs: {self.config.inputs}), found none")
+            _check_words(name, word_ids, self.config)
+        if not used or torch.compiler.is_compiling():  # the number of distinct phrases is unknown to a graph
+            return [self.text_encoder(used[name]) if name in used else None for name in phrases]
+        longest = max(word_ids.shape[1] for word_ids in used.values())
+        rows = [pad(ids, (0, longest - ids.shape[1]), value=self.config.pad_token_id) for ids in used.values()]
+        distinct, position = torch.cat(rows).unique(dim=0, return_inverse=True)
+        encoded = self.text_encoder(distinct)[position].split([len(ids) for ids in used.values()])
+        return [dict(zip(used, encoded, strict=True)).get(name) for name in phrases]
 
     def _image_features(self, side: str, pixels: torch.Tensor | None, features: torch.Tensor | None) -> torch.Tensor:
         if (pixels is None) == (features is None):
