@@ -26,10 +26,10 @@ TOGETHER = 0.8
 REUSED = 0.6
 """How often a before-image is the after-image of an earlier action, though other things were shown in between."""
 
-NEW_TAKE = 0.6
-"""How often the camera moves nearer or further between the two images of a pair."""
+NEW_TAKE = 0.95
+"""How often the camera moves between the two images of a pair."""
 
-HAND, CAPTION = 0.10, 0.12
+HAND, CAPTION = 0.25, 0.12
 """How often a hand rests in an annotated frame, and how often the video has a caption there."""
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 RGB = tuple[int, int, int]
 
-STUDIOS = 5
+STUDIOS = 2
 """How many studios there are. The fewer, the less a picture's background tells which recipe it belongs to."""
 
 TABLES = ("planks", "tiles", "slate", "marble", "cloth")
@@ -104,7 +104,7 @@ class Look:
             dish_colours=tuple(_vary(studio, studio.choice(CERAMIC_COLOURS), 8) for _ in range(3)),
             pan_colour=_vary(studio, studio.choice(PAN_COLOURS), 6),
             light_colour=_vary(studio, studio.choice(LIGHT_COLOURS), 5),
-            light=cmath.rect(rng.uniform(0.75, 1.2), rng.uniform(-2.9, -0.3)),
+            light=cmath.rect(studio.uniform(0.75, 1.2), studio.uniform(-2.9, -0.3)),
             zoom=rng.uniform(0.88, 1.14),
             offset=complex(rng.uniform(-16, 16), rng.uniform(-14, 14)),
             rotation=rng.uniform(-0.22, 0.22),

@@ -2,7 +2,7 @@
 
 A picture is put together from parts that are drawn once for each recipe: table and containers as backgrounds, the
 pieces of each portion as sprites, hand and captions as overlays. What varies between two takes is where pieces lie,
-how near the camera is, and the flicker of the light.
+where the camera is, and the colour of its picture.
 """
 
 from __future__ import annotations
@@ -43,8 +43,14 @@ ASIDE_SCALE = 0.5
 FRONT = 90
 """How wide the soft front is that wipes over the picture while a knife works, in pixels."""
 
-CLOSEST = 0.88
+CLOSEST = 0.5
 """How much of the picture's width is left when the camera is nearest."""
+
+TILT = math.radians(15)
+"""How far the camera turns between takes, at the most."""
+
+BALANCE = 0.1
+"""How far its white balance drifts towards warm or cool."""
 
 
 class Camera:
@@ -258,13 +264,17 @@ class Camera:
             picture.paste((246, 248, 250), (round(spot.real) - 60, round(spot.imag) - 70), mask)
 
     def _expose(self, picture: Image.Image, rng: random.Random) -> Image.Image:
-        """Let the lamp shine on it, with a little flicker, and cut out what the camera sees, nearer or further."""
-        side = round(SIZE * rng.uniform(CLOSEST, 1.0))
-        left, top = (round((FULL - side) / 2 * (1 + rng.uniform(-0.7, 0.7))) for _ in range(2))
+        """Let the lamp shine on it and cut out what the camera sees: nearer or further, turned, warmer or cooler."""
+        turn = rng.uniform(-TILT, TILT)
+        room = FULL / (math.cos(turn) + abs(math.sin(turn)))  # the largest square that a turned picture fills
+        side = min(SIZE * rng.uniform(CLOSEST, 1.0), room)
+        left, top = ((FULL - side + (room - side) * rng.uniform(-0.7, 0.7)) / 2 for _ in range(2))
         window = (left, top, left + side, top + side)
-        lit = ImageChops.multiply(picture, self._light).resize((SIZE, SIZE), Image.Resampling.BILINEAR, window)
-        level = rng.uniform(0.98, 1.14)
-        return lit.point([min(255, round(v * level)) for v in range(256)] * 3)
+        lit = ImageChops.multiply(picture, self._light).rotate(math.degrees(turn), Image.Resampling.BILINEAR)
+        level, warmth = rng.uniform(0.98, 1.14), rng.uniform(-BALANCE, BALANCE)
+        gains = (level * (1 + warmth), level, level * (1 - warmth))
+        curves = [min(255, round(v * gain)) for gain in gains for v in range(256)]
+        return lit.resize((SIZE, SIZE), Image.Resampling.BILINEAR, window).point(curves)
 
     def _lay_hand(self, frame: Image.Image, target: complex, tool: str | None) -> None:
         key = ("hand", tool)
