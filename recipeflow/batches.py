@@ -1,6 +1,7 @@
 """Rows of ``image_pairs`` to mini-batches of recipes, as the paper trains on them.
 
-Everything is put into tensors once; a batch is then a few index operations, so that the time of a step is the model's.
+Everything but pixels is put into tensors once; a batch is then a few index operations, so that the time of a step is
+the model's.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ from processing_vrf import VRFProcessor
 from recipeflow.errors import NoPairsError, UsageError
 from recipeflow.features import FeatureTable
 from recipeflow.folds import FOLDS
-
-INPUTS = ("action", "object", "image")
-"""What a query can be made of."""
+from recipeflow.pixels import FramePixels
 
 Words = tuple[str, ...]
 
@@ -33,24 +32,24 @@ class Pairs:
         folds: For each row, its fold.
         actions: The words of the action; ``None`` where the release has no text.
         objects: The words of the object; ``None`` where there is no object or no text.
-        features: The images, as features.
+        images: The images, as cached features or as pixels.
     """
 
     recipes: torch.Tensor
     folds: torch.Tensor
     actions: tuple[Words | None, ...]
     objects: tuple[Words | None, ...]
-    features: FeatureTable
+    images: FeatureTable | FramePixels
 
     def usable(self, inputs: Sequence[str]) -> torch.Tensor:
         """Which rows have a post-action image and everything that these inputs need."""
-        mask = self.features.post >= 0
+        mask = self.images.post >= 0
         if "action" in inputs:
             mask = mask & torch.tensor([words is not None for words in self.actions])
         if "object" in inputs:
             mask = mask & torch.tensor([words is not None for words in self.objects])
         if "image" in inputs:
-            mask = mask & (self.features.pre >= 0)
+            mask = mask & (self.images.pre >= 0)
         return mask
 
     def rows(self, inputs: Sequence[str], folds: Sequence[int]) -> torch.Tensor:
@@ -64,12 +63,12 @@ class Pairs:
         return [words for column in columns for row in chosen if (words := column[row]) is not None]
 
 
-def load_pairs(dataset: str | Path, features: FeatureTable) -> Pairs:
-    """Read the columns of a built dataset folder and join them with the features of its images."""
+def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs:
+    """Read the columns of a built dataset folder and join them with its images."""
     table = _read_columns(dataset, "image_pairs", ["recipe_id", "fold", "action_id", "object_id"])
-    if len(table["fold"]) != len(features.post):
+    if len(table["fold"]) != len(images.post):
         raise UsageError(
-            f"expected features of the {len(table['fold'])} rows of {dataset}, found {len(features.post)} rows; "
+            f"expected images of the {len(table['fold'])} rows of {dataset}, found {len(images.post)} rows; "
             "compute them for this dataset with `vrf features`"
         )
     segments = _segmented_entities(dataset)
@@ -79,7 +78,7 @@ def load_pairs(dataset: str | Path, features: FeatureTable) -> Pairs:
         folds=torch.tensor(table["fold"]),
         actions=tuple(map(segments.get, zip(table["recipe_id"], table["action_id"], strict=True))),
         objects=tuple(map(segments.get, zip(table["recipe_id"], table["object_id"], strict=True))),
-        features=features,
+        images=images,
     )
 
 
@@ -107,54 +106,86 @@ def _segmented_entities(dataset: str | Path) -> dict[tuple[str, str], Words]:
 
 
 @dataclass(frozen=True)
-class PairTensors:
-    """A choice of rows, ready for the model: word ids, features and which image each row shows."""
+class PairBatch:
+    """A mini-batch, in which every distinct image stands once, however many rows show it.
+
+    Args:
+        recipes: For each row, its recipe.
+        words: The word ids of the inputs that are words, as the model takes them.
+        frames: The distinct images, by number.
+        post: For each row, the position of its post-action image among them.
+        pre: Likewise for the pre-action image, where that is an input.
+    """
 
     recipes: torch.Tensor
-    pre: torch.Tensor
+    words: dict[str, torch.Tensor]
+    frames: torch.Tensor
     post: torch.Tensor
-    features: torch.Tensor
-    action_ids: torch.Tensor | None = None
-    object_ids: torch.Tensor | None = None
+    pre: torch.Tensor | None
+
+    @property
+    def image_ids(self) -> torch.Tensor:
+        """For each row, the number of its post-action image."""
+        return self.frames[self.post]
+
+
+@dataclass(frozen=True)
+class PairTensors:
+    """A choice of rows with what the inputs need.
+
+    Args:
+        recipes: For each row, its recipe.
+        post: For each row, the number of its post-action image.
+        images: What the numbers stand for: rows of a matrix of features, or pixels.
+        pre: The number of the pre-action image, where that is an input.
+        words: The word ids of the inputs that are words.
+    """
+
+    recipes: torch.Tensor
+    post: torch.Tensor
+    images: torch.Tensor | FramePixels
+    pre: torch.Tensor | None
+    words: dict[str, torch.Tensor]
 
     def __len__(self) -> int:
         return len(self.recipes)
 
-    def batch(self, rows: torch.Tensor) -> dict[str, torch.Tensor]:
-        """The arguments of ``VRFModel.forward`` for these rows."""
-        pre, post = self.pre[rows], self.post[rows]
-        batch = {
-            "pre_features": self.features[pre.clamp(min=0)],
-            "pre_mask": pre >= 0,
-            "post_features": self.features[post],
-            "image_ids": post,
-        }
-        for name, ids in (("action_ids", self.action_ids), ("object_ids", self.object_ids)):
-            if ids is not None:
-                chosen = ids[rows]
-                batch[name] = chosen[:, : int((chosen != 0).sum(1).max())]
-        return batch
+    def batch(self, rows: torch.Tensor) -> PairBatch:
+        """These rows together."""
+        used = self.post[rows] if self.pre is None else torch.cat([self.post[rows], self.pre[rows]])
+        frames, position = used.unique(return_inverse=True)
+        post, *pre = position.split(len(rows))
+        return PairBatch(self.recipes[rows], self.words_of(rows), frames, post, pre[0] if pre else None)
+
+    def words_of(self, rows: torch.Tensor) -> dict[str, torch.Tensor]:
+        """The word ids of these rows, no wider than they need."""
+        chosen = {name: ids[rows] for name, ids in self.words.items()}
+        return {name: ids[:, : int((ids != 0).sum(1).max())] for name, ids in chosen.items()}
 
     def to(self, device: torch.device | str) -> PairTensors:
-        """The same rows on another device."""
+        """The same rows on another device; pixels stay where they are read."""
+        words = {name: ids.to(device) for name, ids in self.words.items()}
         moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, torch.Tensor)}
-        return replace(self, **moved)
+        return replace(self, words=words, **moved)
 
 
-def make_tensors(pairs: Pairs, rows: torch.Tensor, processor: VRFProcessor) -> PairTensors:
-    """Put these rows into tensors with the processor's vocabulary."""
+def make_tensors(pairs: Pairs, rows: torch.Tensor, inputs: Sequence[str], processor: VRFProcessor) -> PairTensors:
+    """Put these rows into tensors with the processor's vocabulary; all of them have what the inputs need."""
     if not len(rows):
         raise NoPairsError(
-            "expected at least one row with everything that the inputs need, found none; "
+            f"expected at least one row with a post-action image and {', '.join(inputs)}, found none; "
             "`vrf stats` tells how many objects have images"
         )
-    ids = {}
-    for name, column in (("action_ids", pairs.actions), ("object_ids", pairs.objects)):
-        phrases = [column[row] for row in rows.tolist()]
-        if None not in phrases:
-            ids[name] = _word_ids(phrases, processor)
-    table = pairs.features
-    return PairTensors(pairs.recipes[rows], table.pre[rows], table.post[rows], table.features, **ids)
+    columns = {"action": pairs.actions, "object": pairs.objects}
+    words = {
+        f"{name}_ids": _word_ids([column[row] for row in rows.tolist()], processor)
+        for name, column in columns.items()
+        if name in inputs
+    }
+    images = pairs.images
+    source = images.features if isinstance(images, FeatureTable) else images
+    pre = images.pre[rows] if "image" in inputs else None
+    return PairTensors(pairs.recipes[rows], images.post[rows], source, pre, words)
 
 
 def _word_ids(phrases: Sequence[Words], processor: VRFProcessor) -> torch.Tensor:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from accelerate import Accelerator
+from safetensors import SafetensorError
+
+from recipeflow.errors import SaveError
 
 PREFIX = "checkpoint-"
 
@@ -27,7 +32,8 @@ class Checkpoints:
         if self.accelerator.is_main_process:
             shutil.rmtree(aside, ignore_errors=True)
         self.accelerator.wait_for_everyone()
-        self.accelerator.save_state(str(aside))
+        with telling_what_is_lost(final):
+            self.accelerator.save_state(str(aside))
         self.accelerator.wait_for_everyone()
         if self.accelerator.is_main_process and not final.exists():
             aside.rename(final)
@@ -50,6 +56,18 @@ class Checkpoints:
         """Remove all of them, because the run is complete."""
         for path in self.folder.glob(f"{PREFIX}*"):
             shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def telling_what_is_lost(path: Path) -> Iterator[None]:
+    """Say in one message that something could not be written, whichever library tried to."""
+    try:
+        yield
+    except (OSError, RuntimeError, SafetensorError) as error:
+        raise SaveError(
+            f"expected to write {path}, found: {error}; nothing that was there before is lost: is the disk full? Make "
+            "room, and run the same command again"
+        ) from error
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -224,5 +224,97 @@ class TrainingInterruptedError(VRFError):
     """Training was stopped by Ctrl-C, with a checkpoint to go on from."""
 
 
+class SaveError(VRFError):
+    """A checkpoint or a model could not be written; what was there before is intact."""
+
+
 class WorkerDiedError(VRFError):
     """A process that worked on a part of a job is gone."""
+
+
+class ModelFolderError(VRFError):
+    """A folder that holds no saved model, or results that are not this model's."""
+
+
+class HubError(VRFError):
+    """The Hub refused, or gave something else than was asked for."""
+
+
+class HubTokenError(HubError):
+    """No token, or one that the Hub does not know; the token itself is never shown."""
+
+
+class HubAccessError(HubError):
+    """The token is good, but its owner may not do this."""
+
+
+class HubNotFoundError(HubError):
+    """No such repository or revision, as far as this token may see."""
+
+
+class HubConnectionError(HubError):
+    """The Hub could not be reached, or broke off."""
+
+
+class StaleRevisionError(HubError):
+    """Someone else pushed meanwhile."""
+
+
+class RepoNameError(HubError):
+    """Not a name that a repository can have."""
+
+
+class VisibilityError(HubError):
+    """The push would make something public that was not meant to be."""
+
+
+class OfficialFramesError(HubError):
+    """Frames of the official videos, which are not ours to publish."""
+
+
+class SearchIndexError(VRFError):
+    """An index of candidates that is not there, cannot be read, or was made with another model."""
+
+
+class QueryError(VRFError):
+    """A query that this model cannot answer."""
+
+
+class PageError(VRFError):
+    """A recipe's page in which no recipe can be found."""
+
+
+class SegmenterError(VRFError):
+    """A word segmenter that cannot be loaded, or that changes the text it is to cut."""
+
+
+class FetchError(VRFError):
+    """Something on the web that could not be fetched."""
+
+
+class GoneError(FetchError):
+    """The server says that there is no such thing, or no longer: asking again is of no use."""
+
+
+class TooLargeError(FetchError):
+    """An answer beyond the size that was allowed for it."""
+
+
+class ForeignHostError(FetchError):
+    """A redirect to a host that was not asked for."""
+
+
+class RobotsError(FetchError):
+    """The site's robots.txt does not want this fetched."""
+
+
+class ServerBusyError(FetchError):
+    """The server wants to be left alone for longer than a run waits."""
+
+
+class ChecksumError(FetchError):
+    """A file that is not, byte for byte, the one that was published."""
+
+
+class DownloadInterruptedError(VRFError):
+    """A download was stopped; the same command goes on from there."""

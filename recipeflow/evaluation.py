@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 
+from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.batches import Pairs, PairTensors, make_tensors
 from recipeflow.metrics import RetrievalMetrics, random_ranks, rank_targets, summarize_ranks
@@ -45,29 +45,35 @@ def make_evaluation_set(
 ) -> EvaluationSet:
     """The queries that these inputs allow, and all candidates of the folds."""
     rows = pairs.rows(inputs, folds)
-    queries = make_tensors(pairs, rows, processor)
-    candidates = pairs.features.post[pairs.rows((), folds)].unique()
+    queries = make_tensors(pairs, rows, inputs, processor)
+    candidates = pairs.images.post[pairs.rows((), folds)].unique()
     return EvaluationSet(queries, candidates, torch.searchsorted(candidates, queries.post), rows)
 
 
 @torch.no_grad()
-def rank_queries(model: nn.Module, data: EvaluationSet) -> torch.Tensor:
+def rank_queries(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
     """The rank of every query's own image; the model is left in the mode it was in."""
     was_training = model.training
     model.eval()
-    device = data.queries.features.device
+    features = _features(model, data)
     queries = []
-    for rows in torch.arange(len(data.queries), device=device).split(CHUNK):
-        batch = data.queries.batch(rows)
-        batch.pop("post_features"), batch.pop("image_ids")
-        queries.append(model.get_query_embeds(**batch))
-    features = data.queries.features
+    for rows in torch.arange(len(data.queries), device=data.targets.device).split(CHUNK):
+        pre = None if data.queries.pre is None else features[data.queries.pre[rows]]
+        queries.append(model.get_query_embeds(**data.queries.words_of(rows), pre_features=pre))
     images = [model.get_image_embeds(post_features=features[part]) for part in data.candidates.split(CHUNK)]
     model.train(was_training)
     return rank_targets(torch.cat(queries), torch.cat(images), data.targets)
 
 
-def evaluate(model: nn.Module, data: EvaluationSet) -> RetrievalMetrics:
+def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
+    """The features that were cached, or the model's own where its backbone is being trained."""
+    images, pre = data.queries.images, data.queries.pre
+    if isinstance(images, torch.Tensor):
+        return images
+    return images.features(model, torch.cat([data.candidates, *([] if pre is None else [pre])]))
+
+
+def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:
     """The paper's figures of a model on a fold."""
     return summarize_ranks(rank_queries(model, data), len(data.candidates))
 

@@ -25,15 +25,18 @@ import torch
 import recipeflow
 from recipeflow.batches import Pairs, load_pairs, split_folds
 from recipeflow.checkpoints import write_json
+from recipeflow.dataset_package import read_source
 from recipeflow.errors import UsageError, WorkerDiedError
 from recipeflow.evaluation import rank_queries
 from recipeflow.features import FeatureTable, compute_features
 from recipeflow.folds import FOLDS
 from recipeflow.metrics import RetrievalMetrics, random_ranks, summarize_ranks
+from recipeflow.plots import draw_plots
+from recipeflow.presets import TrainingConfig
 from recipeflow.progress import progress_bar
+from recipeflow.results import results_page
 from recipeflow.runs import prepare_run
-from recipeflow.tables import Table
-from recipeflow.training import PRESETS, TrainingConfig, VRFTrainer
+from recipeflow.training import VRFTrainer
 
 RESULTS = "results.json"
 
@@ -131,13 +134,6 @@ def parse_folds(text: str) -> list[int]:
         raise UsageError(f"expected numbers of folds such as 0,1,2, found {text!r}") from None
 
 
-def get_preset(name: str) -> TrainingConfig:
-    """Training settings by name."""
-    if name not in PRESETS:
-        raise UsageError(f"expected a preset among {', '.join(PRESETS)}, found {name!r}")
-    return PRESETS[name]
-
-
 def run_experiment(
     experiment: Experiment,
     out: str | Path,
@@ -164,10 +160,12 @@ def run_experiment(
     started = time.perf_counter()
     for job, result in progress_bar(_run_all(experiment, waiting, workers), len(waiting), "training models"):
         write_json(out / job.file, {"settings": settings, **result})
-    results = collect_results(out, jobs, settings, load_pairs(experiment.dataset, features))
+    pairs = load_pairs(experiment.dataset, features)
+    results = collect_results(out, jobs, settings, pairs, read_source(Path(experiment.dataset)))
     results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
     write_json(out / RESULTS, results)
-    (out / "results.md").write_text(results_table(results).markdown(), encoding="utf-8")
+    (out / "results.md").write_text(results_page(results), encoding="utf-8")
+    draw_plots(_results_by_title(out, jobs, settings), out / "plots")
     return results
 
 
@@ -252,7 +250,7 @@ def run_job(job: Job) -> dict[str, Any]:
 def _random_result(job: Job, config: TrainingConfig) -> dict[str, Any]:
     """Blind guessing over the same candidates, for every row that has a post-action image."""
     rows = _pairs.rows((), [job.fold])
-    candidates = len(_pairs.features.post[rows].unique())
+    candidates = len(_pairs.images.post[rows].unique())
     ranks = random_ranks(len(rows), candidates, config.seed)
     return {
         "metrics": summarize_ranks(ranks, candidates).as_dict(),
@@ -267,7 +265,9 @@ def _random_result(job: Job, config: TrainingConfig) -> dict[str, Any]:
 # Results.
 
 
-def collect_results(out: Path, jobs: Sequence[Job], settings: dict[str, Any], pairs: Pairs) -> dict[str, Any]:
+def collect_results(
+    out: Path, jobs: Sequence[Job], settings: dict[str, Any], pairs: Pairs, source: str | None
+) -> dict[str, Any]:
     """Mean and standard deviation over folds for every row, with everything needed to judge them."""
     rows = []
     for name in dict.fromkeys(job.row for job in jobs):
@@ -291,34 +291,18 @@ def collect_results(out: Path, jobs: Sequence[Job], settings: dict[str, Any], pa
         "settings": settings,
         "versions": {"recipeflow": recipeflow.__version__} | {name: version(name) for name in libraries},
         "metrics": list(RetrievalMetrics.__dataclass_fields__),
+        "source": source,
         "all_rows": len(pairs.folds),
         "rows": rows,
     }
 
 
+def _results_by_title(out: Path, jobs: Sequence[Job], settings: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for job in jobs:
+        rows.setdefault(ROWS[job.row].title, []).append(read_result(out, job, settings))
+    return rows
+
+
 def _deviation(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) if len(values) > 1 else None
-
-
-def results_table(results: dict[str, Any]) -> Table:
-    """The paper's table, with the paper's own figures beside ours."""
-    columns = ("inputs", "R@1", "R@5", "R@10", "MedR", "paper R@5", "paper MedR", "rows", "candidates")
-    rows = [
-        (
-            row["title"],
-            *(_with_deviation(row, key) for key in ("recall_at_1", "recall_at_5", "recall_at_10", "median_rank")),
-            *((row["paper"]["recall_at_5"], row["paper"]["median_rank"]) if row["paper"] else (None, None)),
-            row["usable_rows"],
-            row["mean"]["candidates"],
-        )
-        for row in results["rows"]
-    ]
-    settings = results["settings"]
-    folds = len(results["rows"][0]["folds"])
-    title = f"Mean ± standard deviation over {folds} folds, preset {settings['preset']}, {settings['backbone']}"
-    return Table(title, columns, rows)
-
-
-def _with_deviation(row: dict[str, Any], key: str) -> str:
-    deviation = row["std"][key]
-    return f"{row['mean'][key]:.2f}" + ("" if deviation is None else f" ± {deviation:.2f}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -13,8 +14,10 @@ from processing_vrf import VRFProcessor
 from recipeflow.batches import Pairs, PairTensors, make_tensors, split_folds
 from recipeflow.errors import UsageError
 from recipeflow.evaluation import EvaluationSet, make_evaluation_set
+from recipeflow.features import FeatureTable, compute_features
 from recipeflow.folds import FOLDS
-from recipeflow.training import TrainingConfig
+from recipeflow.pixels import FramePixels
+from recipeflow.presets import TrainingConfig
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ def prepare_run(
     """Hold out a fold, build the vocabulary from the rest, and make a new model.
 
     Args:
-        pairs: The dataset with its features.
+        pairs: The dataset with its images: as features, or as pixels to fine-tune on.
         config: How it will be trained; its seed also fixes the initial weights.
         fold: The fold to test on; ``None`` trains on everything.
         backbone: The timm name of the network that made the features.
@@ -53,13 +56,26 @@ def prepare_run(
         **dimensions,
     )
     model = VRFModel.from_backbone(model_config, weights)
-    pairs.features.check_model(model.config)
+    if config.finetune:
+        model.unfreeze_backbone()
+        model.config.backbone_weights += ", fine-tuned"  # cached features are no longer its own
+    else:
+        pairs.images.check_model(model.config)
     eval_data = make_evaluation_set(pairs, config.inputs, test_folds, processor) if test_folds else None
-    return Run(model, processor, make_tensors(pairs, rows, processor), eval_data)
+    return Run(model, processor, make_tensors(pairs, rows, config.inputs, processor), eval_data)
 
 
 def _use(inputs: Sequence[str]) -> dict[str, bool]:
     return {f"use_{name}": name in inputs for name in ("action", "object", "image")}
+
+
+def open_images(
+    dataset: str | Path, backbone: str, weights: str, cache: str | Path | None, finetuned: bool
+) -> FeatureTable | FramePixels:
+    """The images of a dataset as a model wants them: cached features, or pixels where its backbone is its own."""
+    if finetuned:
+        return FramePixels.open(dataset, backbone)
+    return compute_features(dataset, backbone=backbone, weights=weights, cache=cache)
 
 
 def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from processing_vrf import VRFProcessor
 from recipeflow.batches import RecipeBatches, make_tensors, split_folds
 from recipeflow.errors import NoPairsError, UsageError
+from recipeflow.presets import INPUTS
 from tests.pairing import OFFLINE, make_pairs
 
 
@@ -38,27 +39,30 @@ def test_folds_split_recipes_and_nothing_is_in_both_parts(pairs):
             split_folds(fold)
 
 
-def test_a_batch_holds_the_rows_as_they_are(pairs, processor):
-    rows = pairs.rows(("action", "object"), range(10))
-    data = make_tensors(pairs, rows, processor)
-    chosen = torch.tensor([0, 2, 5])
+def test_a_batch_holds_the_rows_as_they_are_and_every_image_once(pairs, processor):
+    rows = pairs.rows(INPUTS, range(10))
+    data = make_tensors(pairs, rows, INPUTS, processor)
+    chosen = torch.tensor([0, 1, 2, 5])
     batch = data.batch(chosen)
-    table = pairs.features
-    assert batch["post_features"].equal(table.features[table.post[rows[chosen]]])
-    assert batch["pre_mask"].equal(table.pre[rows[chosen]] >= 0)
+    table = pairs.images
+    assert batch.frames.equal(torch.cat([table.pre[rows[chosen]], table.post[rows[chosen]]]).unique())
+    assert batch.frames[batch.pre].equal(table.pre[rows[chosen]])
+    assert batch.image_ids.equal(table.post[rows[chosen]])
+    assert batch.image_ids[0] == batch.image_ids[1]
     phrases = [pairs.actions[row] for row in rows[chosen].tolist()]
-    assert batch["action_ids"].equal(processor(actions=phrases)["action_ids"])
-    assert batch["image_ids"].equal(table.post[rows[chosen]])
+    assert batch.words["action_ids"].equal(processor(actions=phrases)["action_ids"])
 
 
-def test_words_are_left_out_where_a_row_has_none(pairs, processor):
-    data = make_tensors(pairs, pairs.rows(("image",), range(10)), processor)
-    assert data.object_ids is None and data.action_ids is not None
+@pytest.mark.parametrize("inputs", [("action",), ("object", "image"), ("image",)])
+def test_only_what_the_inputs_need_is_there(pairs, processor, inputs):
+    batch = make_tensors(pairs, pairs.rows(inputs, range(10)), inputs, processor).batch(torch.arange(4))
+    assert set(batch.words) == {f"{name}_ids" for name in inputs if name != "image"}
+    assert (batch.pre is not None) == ("image" in inputs)
 
 
 def test_no_row_is_an_error(pairs, processor):
-    with pytest.raises(NoPairsError, match="found none"):
-        make_tensors(pairs, torch.tensor([], dtype=torch.long), processor)
+    with pytest.raises(NoPairsError, match="action, image, found none"):
+        make_tensors(pairs, torch.tensor([], dtype=torch.long), ("action", "image"), processor)
 
 
 @given(st.integers(1, 23), st.integers(1, 3), st.integers(1, 3), st.integers(0, 99))

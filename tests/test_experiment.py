@@ -3,20 +3,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from recipeflow.build import build_dataset
 from recipeflow.errors import UsageError
 from recipeflow.experiment import (
     Experiment,
     Job,
-    get_preset,
     parse_folds,
     parse_rows,
-    results_table,
     run_experiment,
 )
 from recipeflow.kitchen import cook_release
-from recipeflow.training import PRESETS
+from recipeflow.presets import PRESETS, get_preset
+from recipeflow.results import results_table
 from tests.pairing import OFFLINE
 
 
@@ -52,7 +52,13 @@ def test_results_say_what_was_measured_and_on_what(out):
 
 def test_the_table_stands_beside_the_papers(out):
     table = results_table(json.loads((out / "results.json").read_text())).markdown()
-    assert (out / "results.md").read_text() == table
+    page = (out / "results.md").read_text()
+    assert page.startswith(table)
+    assert "The candidates are" in page and "no evidence for the paper's claim" in page
+    for name in ("recall", "ranks", "learning"):
+        assert f"plots/{name}.png" in page
+        with Image.open(out / "plots" / f"{name}.png") as figure:
+            assert figure.width > 500
     assert "149.00" in table and "verb + object + image" in table and "±" in table
 
 

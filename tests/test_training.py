@@ -1,43 +1,26 @@
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from modeling_vrf import VRFModel
-from recipeflow.errors import OutputExistsError, TrainingDivergedError, UsageError
+from recipeflow.errors import OutputExistsError, TrainingDivergedError, TrainingInterruptedError, UsageError
 from recipeflow.evaluation import evaluate, evaluate_random
 from recipeflow.runs import prepare_run
 from recipeflow.training import PRESETS, TrainingConfig, VRFTrainer
+from tests.launching import run_script
 from tests.pairing import OFFLINE, SMALL, make_pairs
 
-ROOT = Path(__file__).parents[1]
-SCRIPT = ROOT / "tests" / "training_script.py"
 
-
-def run_script(task: str, output: Path, processes: int = 1) -> subprocess.CompletedProcess:
-    command = [sys.executable, str(SCRIPT), task, str(output)]
-    if processes > 1:
-        launch = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", str(processes)]
-        launch += [
-            "--num_machines",
-            "1",
-            "--mixed_precision",
-            "no",
-            "--dynamo_backend",
-            "no",
-            "--main_process_port",
-            "0",
-        ]
-        command = [sys.executable, *launch, *command[1:]]
-    # The launcher's own --cpu would start a single process.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+@pytest.fixture(autouse=True)
+def new_state():
+    """Precision is a setting of the whole process, for accelerate."""
+    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +94,6 @@ def test_a_run_that_was_stopped_ends_with_the_same_weights(task, whole_run, tmp_
     assert [row["step"] for row in histories[0]] == [row["step"] for row in histories[1]]
 
 
-def test_half_a_checkpoint_is_not_taken_for_one(whole_run, tmp_path):
-    assert run_script("SIGKILL", tmp_path / "run").returncode != 0
-    (partial := tmp_path / "run" / "checkpoint-99999999.partial").mkdir()
-    (partial / "model.safetensors").write_bytes(b"half")
-    assert run_script("train", tmp_path / "run").returncode == 0
-    assert weights_of(tmp_path / "run")["text_encoder.embedding.weight"].equal(
-        weights_of(whole_run)["text_encoder.embedding.weight"]
-    )
-
-
 def test_a_run_is_never_mixed_with_another(whole_run, tmp_path):
     done = run_script("train", whole_run)
     assert done.returncode == 1 and "finished run" in done.stderr
@@ -136,15 +109,110 @@ def test_a_run_is_never_mixed_with_another(whole_run, tmp_path):
                 trainer.train()
 
 
-def test_two_processes_take_the_same_step_as_one(tmp_path):
-    for processes in (1, 2):
-        done = run_script("step", tmp_path / f"{processes}.pt", processes)
-        assert done.returncode == 0, done.stderr
-    one, two = (torch.load(tmp_path / f"{processes}.pt") for processes in (1, 2))
-    assert (one["processes"], two["processes"]) == (1, 2)
-    assert two["loss"] == pytest.approx(one["loss"], rel=1e-9)
-    for name, gradient in one["gradients"].items():
-        torch.testing.assert_close(two["gradients"][name], gradient, rtol=1e-6, atol=1e-12)
+def test_killed_while_saving_goes_on_from_the_checkpoint_before(whole_run, tmp_path):
+    assert run_script("die-while-saving", tmp_path / "run").returncode != 0
+    kept = sorted(path.name for path in (tmp_path / "run").glob("checkpoint-*"))
+    assert [name.endswith(".partial") for name in kept] == [False, True]
+    assert run_script("train", tmp_path / "run").returncode == 0
+    expected, found = weights_of(whole_run), weights_of(tmp_path / "run")
+    assert all(expected[name].equal(found[name]) for name in expected)
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost(whole_run, tmp_path):
+    assert run_script("SIGKILL", tmp_path / "run").returncode != 0
+    before = sorted((tmp_path / "run").glob("checkpoint-*"))
+    full = run_script("full-disk", tmp_path / "run")
+    assert full.returncode == 1 and "is the disk full?" in full.stderr and "Traceback" not in full.stderr
+    assert all(path.exists() for path in before)
+    assert run_script("train", tmp_path / "run").returncode == 0
+    assert weights_of(tmp_path / "run")["query_encoder.hidden.weight"].equal(
+        weights_of(whole_run)["query_encoder.hidden.weight"]
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"accumulate": 2}, {"accumulate": 4, "max_grad_norm": 0.01}, {"mixed_precision": "bf16"}],
+    ids=["accumulation", "clipping", "bf16"],
+)
+def test_an_interrupted_run_ends_with_the_same_weights_whatever_the_settings(changes, tmp_path):
+    config = TrainingConfig(epochs=3, learning_rate=1e-3, checkpoint_every=0, **changes)
+    whole = make_trainer(config, None).train()
+    trainer = make_trainer(config, tmp_path / "run")
+    take_step = trainer.training_step
+
+    def interrupted_step(batch, images):
+        trainer.interrupted |= trainer.state.step == 5
+        return take_step(batch, images)
+
+    trainer.training_step = interrupted_step
+    with pytest.raises(TrainingInterruptedError):
+        trainer.train()
+    assert trainer.state.step % config.accumulate == 0
+    resumed = make_trainer(config, tmp_path / "run")
+    weights = resumed.train().state_dict()
+    assert all(tensor.equal(weights[name]) for name, tensor in whole.state_dict().items())
+
+
+def make_trainer(config: TrainingConfig, output: Path | None, **options) -> VRFTrainer:
+    run = prepare_run(make_pairs(), config, 0, **OFFLINE, **SMALL)
+    options = {"eval_data": run.eval_data, "show_progress": False} | options
+    return VRFTrainer(run.model, run.processor, config, run.train_data, output, **options)
+
+
+def test_accumulated_batches_are_one_update():
+    config = TrainingConfig(epochs=1, accumulate=2, schedule="linear")
+    trainer = make_trainer(config, None)
+    before = trainer.model.query_encoder.hidden.weight.clone()
+    (first, second), *_ = zip(*[trainer.load_epoch(0, done=0)] * 2, strict=False)
+    trainer.training_step(*first)
+    assert trainer.model.query_encoder.hidden.weight.equal(before)
+    trainer.training_step(*second)
+    assert not trainer.model.query_encoder.hidden.weight.equal(before)
+    assert trainer.schedule.last_epoch == 1
+
+
+def test_gradients_are_clipped():
+    lengths = {}
+    for limit in (None, 1e-3):
+        trainer = make_trainer(TrainingConfig(epochs=1, max_grad_norm=limit), None)
+        trainer.optimizer.zero_grad = lambda: None
+        trainer.training_step(*next(trainer.load_epoch(0, done=0)))
+        gradients = [weight.grad for weight in trainer.model.parameters() if weight.grad is not None]
+        lengths[limit] = torch.nn.utils.get_total_norm(gradients).item()
+    assert lengths[None] > 0.01
+    assert lengths[1e-3] == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_mixed_precision_computes_in_it_and_keeps_full_weights():
+    trainer = make_trainer(TrainingConfig(epochs=1, mixed_precision="bf16"), None)
+    seen = []
+    trainer.model.query_encoder.hidden.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
+    trainer.training_step(*next(trainer.load_epoch(0, done=0)))
+    assert seen == [torch.bfloat16]
+    assert {weight.dtype for weight in trainer.model.parameters()} == {torch.float32}
+
+
+def test_the_best_model_on_the_way_is_kept(tmp_path):
+    config = TrainingConfig(epochs=4, learning_rate=3e-3, evaluate_every=1, checkpoint_every=0)
+    trainer = make_trainer(config, tmp_path / "run")
+    trainer.train()
+    figures = [row["recall_at_5"] for row in trainer.state.history]
+    assert len(figures) == 4
+    best = VRFModel.from_pretrained(tmp_path / "run" / "best")
+    assert evaluate(best, trainer.eval_data).recall_at_5 == pytest.approx(max(figures))
+
+
+def test_a_tracker_gets_every_epoch(tmp_path):
+    config = TrainingConfig(epochs=3, learning_rate=1e-3, checkpoint_every=0)
+    trainer = make_trainer(config, tmp_path / "run", trackers=("tensorboard",))
+    trainer.train()
+    events = EventAccumulator(str(tmp_path / "run" / "vrf"))
+    events.Reload()
+    losses = [event.value for event in events.Scalars("loss")]
+    assert losses == pytest.approx([row["loss"] for row in trainer.state.history], rel=1e-5)
+    assert [event.step for event in events.Scalars("loss")] == [row["step"] for row in trainer.state.history]
+    assert len(events.Scalars("recall_at_5")) == 1
 
 
 def test_a_loss_that_is_no_number_stops_with_the_place(tmp_path):
@@ -160,6 +228,6 @@ def test_a_loss_that_is_no_number_stops_with_the_place(tmp_path):
 
 def test_features_of_another_backbone_are_refused():
     pairs = make_pairs()
-    other = replace(pairs, features=replace(pairs.features, weights="something else"))
+    other = replace(pairs, images=replace(pairs.images, weights="something else"))
     with pytest.raises(Exception, match="something else"):
         prepare_run(other, TrainingConfig(), 0, **OFFLINE, **SMALL)

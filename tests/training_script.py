@@ -1,30 +1,34 @@
 """Trains a tiny model, for tests that need processes of their own: ``python tests/training_script.py TASK OUT``."""
 
 import os
+import resource
 import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import torch
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
 
 from recipeflow.errors import VRFError
 from recipeflow.runs import prepare_run
-from recipeflow.training import TrainingConfig, VRFTrainer
+from recipeflow.training import PairEmbedder, TrainingConfig, VRFTrainer
 from tests.pairing import OFFLINE, SMALL, make_pairs
 
 CONFIG = TrainingConfig(epochs=3, learning_rate=1e-3, schedule="cosine", warmup=0.1, checkpoint_every=1)
 
 
 class KilledTrainer(VRFTrainer):
-    """Dies, or is interrupted, after a step."""
+    """Dies, or is interrupted, after a step; of several processes only the last one."""
 
     last = 7
     signal = signal.SIGKILL
 
-    def training_step(self, rows):
-        loss = super().training_step(rows)
-        if self.state.step == self.last:
+    def training_step(self, batch, images):
+        loss = super().training_step(batch, images)
+        if self.state.step == self.last and self.accelerator.is_last_process:
             os.kill(os.getpid(), self.signal)
         return loss
 
@@ -36,26 +40,57 @@ def make_trainer(output, kind=VRFTrainer, config=CONFIG, double=False):
     return kind(model, run.processor, config, run.train_data, output, eval_data=run.eval_data)
 
 
-def take_step(output: Path) -> None:
+def take_step(output: Path, shard: bool) -> None:
     """Save loss and gradients of one step, in double precision and without an update."""
     trainer = make_trainer(None, config=replace(CONFIG, learning_rate=1e-12), double=True)
+    if shard:
+        # What accelerate does for FSDP on accelerators; on a CPU it has no FSDP, but torch has.
+        trainer.embedder = fully_shard(PairEmbedder(trainer.model), mesh=init_device_mesh("cpu", (2,)))
+        trainer.optimizer.step = lambda: None
     trainer.optimizer.zero_grad = lambda: None
-    loss = trainer.training_step(next(trainer.batches.epoch(0)))
-    model = trainer.accelerator.unwrap_model(trainer.model)
-    gradients = {name: weight.grad for name, weight in model.named_parameters() if weight.requires_grad}
+    loss = trainer.training_step(*next(trainer.load_epoch(0, done=0)))
+    weights = trainer.model.named_parameters()
+    gradients = {name: full(weight.grad) for name, weight in weights if weight.requires_grad}
     if trainer.accelerator.is_main_process:
         processes = trainer.accelerator.num_processes
         torch.save({"processes": processes, "loss": loss, "gradients": gradients}, output)
 
 
+def full(gradient: torch.Tensor) -> torch.Tensor:
+    return gradient.full_tensor() if isinstance(gradient, DTensor) else gradient
+
+
+def die_while_saving(trainer: VRFTrainer) -> None:
+    """Let the second checkpoint be written, and die before it gets its name."""
+    save = trainer.accelerator.save_state
+
+    def save_and_die(folder: str) -> None:
+        save(folder)
+        if trainer.checkpoints.complete():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    trainer.accelerator.save_state = save_and_die
+
+
+def fill_the_disk() -> None:
+    """From now on no file can grow past 100 kB: a write fails as on a full disk."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+
 def main(task: str, output: Path) -> None:
-    if task == "step":
-        take_step(output)
-    elif task == "train":
-        make_trainer(output).train()
-    else:
+    if task in ("step", "sharded-step"):
+        take_step(output, shard=task == "sharded-step")
+    elif task in signal.Signals.__members__:
         KilledTrainer.signal = getattr(signal, task)
         make_trainer(output, KilledTrainer).train()
+    else:
+        trainer = make_trainer(output)
+        if task == "die-while-saving":
+            die_while_saving(trainer)
+        if task == "full-disk":
+            fill_the_disk()
+        trainer.train()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from recipeflow.cli.shared import (
     output,
 )
 
+PresetOption = Annotated[str, typer.Option(help="Training settings: paper or fast.")]
+
 
 @app.command()
 def features(
@@ -76,42 +78,73 @@ def train(
     dataset: DatasetArgument,
     out: Annotated[Path, typer.Option(help="The run's folder: checkpoints, history and the model.")] = Path("run"),
     fold: Annotated[int | None, typer.Option(help="Hold this fold out and test on it; none trains on all.")] = None,
-    preset: Annotated[str, typer.Option(help="Training settings: paper or fast.")] = "fast",
+    preset: PresetOption = "fast",
     inputs: Annotated[str, typer.Option(help="What a query is made of, joined by +.")] = "action+object+image",
-    epochs: Annotated[int | None, typer.Option(help="Instead of the preset's.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Fixes initial weights, batches and negatives.")] = 0,
+    finetune: Annotated[bool, typer.Option("--finetune", help="Train the backbone too, on augmented pixels.")] = False,
+    epochs: Annotated[int | None, typer.Option(help="Instead of the preset's.", min=1)] = None,
+    recipes_per_batch: Annotated[int | None, typer.Option(help="Likewise, over all processes.", min=1)] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Likewise.")] = None,
+    accumulate: Annotated[int | None, typer.Option(help="Batches an update.", min=1)] = None,
+    max_grad_norm: Annotated[float | None, typer.Option(help="Clip gradients to this length.")] = None,
+    mixed_precision: Annotated[str | None, typer.Option(help="no, bf16 or fp16.")] = None,
+    evaluate_every: Annotated[
+        int | None, typer.Option(help="Epochs between tests on the fold; the best model is kept in OUT/best.", min=0)
+    ] = None,
+    checkpoint_every: Annotated[int | None, typer.Option(help="Epochs between checkpoints.", min=0)] = None,
     backbone: BackboneOption = OFFLINE_BACKBONE,
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
     tracker: Annotated[list[str] | None, typer.Option(help="Log to this, such as tensorboard.")] = None,
+    push_to: Annotated[str | None, typer.Option(help="OWNER/NAME on the Hub for the finished model.")] = None,
 ) -> None:
-    """Train one model on cached features; run the same command again to go on after an interruption.
+    """Train one model; run the same command again to go on after an interruption.
 
-    With several processes: accelerate launch -m recipeflow.cli train vrf --out run
+    The backbone is frozen and its features come from the cache, unless you fine-tune it: then frames are decoded,
+    augmented and sent through it in every step.
+
+    Several GPUs or machines: accelerate launch -m recipeflow.cli train vrf --out run
+    (docs/training.md has a configuration file for each case.)
 
     Example:  vrf train vrf --fold 0 --out run
     """
-    from dataclasses import replace
-
-    from recipeflow.batches import load_pairs
-    from recipeflow.experiment import get_preset
-    from recipeflow.features import compute_features
-    from recipeflow.runs import prepare_run
+    from recipeflow.batches import load_pairs, split_folds
+    from recipeflow.presets import get_preset
+    from recipeflow.runs import open_images, prepare_run
     from recipeflow.training import VRFTrainer
 
-    config = replace(get_preset(preset), inputs=tuple(inputs.split("+")), seed=seed)
-    config = config if epochs is None else replace(config, epochs=epochs)
-    features = compute_features(dataset, backbone=backbone, weights=weights, cache=cache)
-    pairs = load_pairs(dataset, features)
-    run = prepare_run(pairs, config, fold, backbone, weights)
-    errors.print(f"{len(run.train_data)} of {len(pairs.folds)} rows have what {inputs} needs, and are trained on")
-    trainer = VRFTrainer(
-        run.model, run.processor, config, run.train_data, out, eval_data=run.eval_data, trackers=tuple(tracker or ())
+    config = get_preset(
+        preset,
+        inputs=tuple(inputs.split("+")),
+        seed=seed,
+        finetune=finetune,
+        epochs=epochs,
+        recipes_per_batch=recipes_per_batch,
+        learning_rate=learning_rate,
+        accumulate=accumulate,
+        max_grad_norm=max_grad_norm,
+        mixed_precision=mixed_precision,
+        evaluate_every=evaluate_every,
+        checkpoint_every=checkpoint_every,
     )
+    if fold is not None:
+        split_folds(fold)  # refused before any work is done
+    pairs = load_pairs(dataset, open_images(dataset, backbone, weights, cache, finetune))
+    run = prepare_run(pairs, config, fold, backbone, weights)
+    trackers = tuple(tracker or ())
+    trainer = VRFTrainer(
+        run.model, run.processor, config, run.train_data, out, eval_data=run.eval_data, trackers=trackers
+    )
+    is_main = trainer.accelerator.is_main_process
+    if is_main:
+        errors.print(f"{int(pairs.usable(config.inputs).sum())} of {len(pairs.folds)} rows have what {inputs} needs")
+        errors.print(f"training on {len(run.train_data)} of them, in {trainer.steps} steps")
     trainer.train()
-    if trainer.accelerator.is_main_process:
-        figures = {} if run.eval_data is None else trainer.evaluate()
+    figures = {} if run.eval_data is None else trainer.evaluate()
+    if is_main:
         output.print(f"wrote {out}/model", *(f"{name} {value:.2f}" for name, value in figures.items()), markup=False)
+    if push_to:
+        output.print(trainer.push_to_hub(push_to), markup=False)
 
 
 @app.command()
@@ -128,14 +161,15 @@ def evaluate(
     """
     from recipeflow.batches import load_pairs, split_folds
     from recipeflow.evaluation import evaluate, make_evaluation_set
-    from recipeflow.features import compute_features
-    from recipeflow.runs import load_trained
+    from recipeflow.runs import load_trained, open_images
 
+    folds = split_folds(fold)[1]
     network, processor = load_trained(model)
-    features = compute_features(dataset, backbone=network.config.backbone, weights=weights, cache=cache)
-    features.check_model(network.config)
-    pairs = load_pairs(dataset, features)
-    data = make_evaluation_set(pairs, network.config.inputs, split_folds(fold)[1], processor)
+    finetuned = not network.config.freeze_backbone
+    images = open_images(dataset, network.config.backbone, weights, cache, finetuned)
+    if not finetuned:
+        images.check_model(network.config)
+    data = make_evaluation_set(load_pairs(dataset, images), network.config.inputs, folds, processor)
     typer.echo(json.dumps(evaluate(network, data).as_dict(), indent=2))
 
 
@@ -143,7 +177,7 @@ def evaluate(
 def experiment(
     dataset: DatasetArgument,
     out: Annotated[Path, typer.Option(help="The experiment's folder.")] = Path("experiment"),
-    preset: Annotated[str, typer.Option(help="Training settings: paper or fast.")] = "fast",
+    preset: PresetOption = "fast",
     rows: Annotated[str, typer.Option(help="Rows of the table, joined by commas.")] = "random,text,image,both",
     folds: Annotated[str, typer.Option(help="Which folds, such as 0,1,2; all ten by default.")] = "",
     workers: Annotated[int | None, typer.Option(help="Processes; one per core or GPU by default.", min=1)] = None,
@@ -158,11 +192,14 @@ def experiment(
 
     Example:  vrf experiment vrf --folds 0,1,2 --out experiment
     """
-    from recipeflow.experiment import Experiment, get_preset, parse_folds, results_table, run_experiment
+    from recipeflow.experiment import Experiment, parse_folds, run_experiment
+    from recipeflow.presets import get_preset
+    from recipeflow.results import results_notes, short_table
 
     plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, get_preset(preset))
     results = run_experiment(plan, out, rows.split(","), parse_folds(folds), workers)
     if as_json:
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
     else:
-        output.print(results_table(results).rich())
+        output.print(short_table(results).rich(), results_notes(results), sep="\n")
+        output.print(f"all figures and plots: {out}/results.md", markup=False)

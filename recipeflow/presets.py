@@ -1,0 +1,98 @@
+"""How to train, and the settings that have a name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from recipeflow.errors import UsageError
+
+INPUTS = ("action", "object", "image")
+"""What a query can be made of."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How to train; the defaults are the paper's settings.
+
+    Args:
+        inputs: What a query is made of: any of ``action``, ``object`` and ``image``.
+        epochs: Passes over the training recipes.
+        recipes_per_batch: Recipes in a mini-batch, over all processes together.
+        learning_rate: The highest rate of AdamW.
+        weight_decay: Of AdamW; the paper names none, this is PyTorch's default.
+        schedule: What becomes of the rate: it stays, or falls to zero along a line or a cosine.
+        warmup: The share of steps over which the rate rises from zero.
+        margin: The margin of the triplet loss.
+        negatives: Which negatives the loss takes; the paper samples one a side.
+        accumulate: Mini-batches a step of the optimiser.
+        max_grad_norm: Clip gradients to this length, or not at all.
+        mixed_precision: ``no``, ``bf16`` or ``fp16``.
+        finetune: Train the backbone too, on augmented pixels instead of cached features.
+        backbone_rate: The backbone's learning rate as a share of ``learning_rate``.
+        evaluate_every: Epochs between evaluations; 0 evaluates only at the end.
+        checkpoint_every: Epochs between checkpoints; 0 writes one only on Ctrl-C.
+        seed: Fixes initial weights, batches and negatives.
+    """
+
+    inputs: tuple[str, ...] = INPUTS
+    epochs: int = 350
+    recipes_per_batch: int = 4
+    learning_rate: float = 1e-5
+    weight_decay: float = 0.01
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup: float = 0.0
+    margin: float = 0.1
+    negatives: Literal["one", "all", "hardest"] = "one"
+    accumulate: int = 1
+    max_grad_norm: float | None = None
+    mixed_precision: Literal["no", "bf16", "fp16"] = "no"
+    finetune: bool = False
+    backbone_rate: float = 0.1
+    evaluate_every: int = 0
+    checkpoint_every: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checks = {
+            "inputs": bool(self.inputs) and set(self.inputs) <= set(INPUTS),
+            "epochs": self.epochs >= 1,
+            "recipes_per_batch": self.recipes_per_batch >= 1,
+            "learning_rate": math.isfinite(self.learning_rate) and self.learning_rate > 0,
+            "weight_decay": self.weight_decay >= 0,
+            "schedule": self.schedule in ("constant", "linear", "cosine"),
+            "warmup": 0 <= self.warmup < 1,
+            "negatives": self.negatives in ("one", "all", "hardest"),
+            "accumulate": self.accumulate >= 1,
+            "max_grad_norm": self.max_grad_norm is None or self.max_grad_norm > 0,
+            "mixed_precision": self.mixed_precision in ("no", "bf16", "fp16"),
+            "backbone_rate": math.isfinite(self.backbone_rate) and self.backbone_rate > 0,
+            "evaluate_every": self.evaluate_every >= 0,
+            "checkpoint_every": self.checkpoint_every >= 0,
+        }
+        for name, is_right in checks.items():
+            if not is_right:
+                raise UsageError(f"expected a valid {name}, found {getattr(self, name)!r}; see `TrainingConfig`")
+
+    def rate_factor(self, step: int, total: int) -> float:
+        """What the learning rate is multiplied with at a step of the optimiser."""
+        warmup = round(self.warmup * total)
+        if step < warmup:
+            return (step + 1) / (warmup + 1)
+        done = (step - warmup) / max(1, total - warmup)
+        return {"constant": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[self.schedule]
+
+
+PRESETS = {
+    "paper": TrainingConfig(),
+    "fast": TrainingConfig(epochs=20, learning_rate=1e-4, schedule="cosine", checkpoint_every=0),
+}
+"""``paper``: exactly its settings. ``fast``: same model and loss, a shorter schedule that reaches at least as much."""
+
+
+def get_preset(name: str, **changes: Any) -> TrainingConfig:
+    """Training settings by name, with some of them changed; ``None`` leaves one as it is."""
+    if name not in PRESETS:
+        raise UsageError(f"expected a preset among {', '.join(PRESETS)}, found {name!r}")
+    return replace(PRESETS[name], **{key: value for key, value in changes.items() if value is not None})

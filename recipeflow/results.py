@@ -1,0 +1,94 @@
+"""What an experiment found, for a terminal and as a page: the paper's table with the paper's own figures beside ours.
+
+Everything here is made from ``results.json`` alone, so that a table can be printed again wherever that file is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recipeflow.tables import Table
+
+Results = dict[str, Any]
+
+SIMULATED = (
+    "These pictures are simulated, and the kitchen that made them was calibrated to the paper's regime: how the rows "
+    "compare says nothing about real food, and is no evidence for the paper's claim."
+)
+
+
+def results_table(results: Results) -> Table:
+    """All figures."""
+    columns = ("inputs", "R@1", "R@5", "R@10", "MedR", "MRR", "paper R@5", "paper MedR", "rows", "candidates")
+    keys = ("recall_at_1", "recall_at_5", "recall_at_10", "median_rank", "mean_reciprocal_rank")
+    rows = [
+        (
+            row["title"],
+            *(_with_deviation(row, key) for key in keys),
+            *_paper(row),
+            row["usable_rows"],
+            row["mean"]["candidates"],
+        )
+        for row in results["rows"]
+    ]
+    return Table(_title(results), columns, rows)
+
+
+def short_table(results: Results) -> Table:
+    """The paper's two figures, narrow enough for a terminal."""
+    columns = ("inputs", "R@5", "MedR", "paper R@5", "paper MedR")
+    rows = [
+        (row["title"], _with_deviation(row, "recall_at_5"), _with_deviation(row, "median_rank"), *_paper(row))
+        for row in results["rows"]
+    ]
+    return Table(_title(results), columns, rows)
+
+
+def results_notes(results: Results) -> str:
+    """What was counted, and what it can say."""
+    counts = "; ".join(f"{row['usable_rows']:,} for {row['title']}" for row in results["rows"])
+    candidates = results["rows"][0]["mean"]["candidates"]
+    return (
+        f"Of the {results['all_rows']:,} rows of image_pairs, those count that have a post-action image and what the "
+        f"inputs need: {counts}. The candidates are the different post-action images of the held-out fold, "
+        f"{candidates:.0f} on average, and a query is right when it ranks its own. " + _source_note(results["source"])
+    ).strip()
+
+
+def _source_note(source: str | None) -> str:
+    return SIMULATED if source == "simulated" else ""
+
+
+def results_page(results: Results) -> str:
+    """Table, notes, figures and settings, as the Markdown page that stands in the experiment's folder."""
+    settings, seconds = results["settings"], results["seconds"]
+    training = ", ".join(f"{key} {value}" for key, value in settings["training"].items())
+    versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items())
+    parts = [
+        results_table(results).markdown(),
+        results_notes(results),
+        *(f"![{name}](plots/{name}.png)" for name in _figures(results)),
+        f"Backbone {settings['backbone']} ({settings['weights']}); training: {training}. Versions: {versions}."
+        + ("" if seconds is None else f" All jobs took {seconds / 60:.1f} minutes."),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _figures(results: Results) -> list[str]:
+    trained = any(row["inputs"] for row in results["rows"])
+    return ["recall", "ranks", *(["learning"] if trained else [])]
+
+
+def _title(results: Results) -> str:
+    settings, folds = results["settings"], len(results["rows"][0]["folds"])
+    return f"Mean ± standard deviation over {folds} folds, preset {settings['preset']}, {settings['backbone']}"
+
+
+def _paper(row: Results) -> tuple[float | None, float | None]:
+    return (row["paper"]["recall_at_5"], row["paper"]["median_rank"]) if row["paper"] else (None, None)
+
+
+def _with_deviation(row: Results, key: str) -> str:
+    digits = 3 if key == "mean_reciprocal_rank" else 1
+    deviation = row["std"][key]
+    return f"{row['mean'][key]:.{digits}f}" + ("" if deviation is None else f" ± {deviation:.{digits}f}")
