@@ -30,6 +30,7 @@ OFFLINE_BACKBONE = "tf_efficientnet_lite0"
 TRANSFORMERS_KEYS = {
     "attn_implementation",
     "auto_map",
+    "custom_pipelines",
     "experts_implementation",
     "name_or_path",
     "num_labels",
@@ -114,6 +115,15 @@ def _offline_state_dict(backbone: str) -> dict[str, torch.Tensor]:
         if name.split(".")[-1] != found.split(".")[-1]:  # weight, bias, running_mean, ...
             raise ValueError(f"expected {OFFLINE_WEIGHTS} to hold {name}, found {found}; is it version 0.1.0?")
     return dict(zip(names, source.values(), strict=True))
+
+
+def weights_digest(network: torch.nn.Module) -> str:
+    """SHA-256 of all weights of a network and their names."""
+    digest = hashlib.sha256()
+    for name, tensor in network.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.cpu().contiguous().flatten().view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def check_backbone(name: str) -> None:
@@ -309,4 +319,4 @@ def model_card(config: VRFConfig, repo: str = ".") -> str:
 
 VRFConfig.register_for_auto_class()
 
-__all__ = ["VRFConfig", "check_backbone", "model_card", "read_backbone_weights"]
+__all__ = ["VRFConfig", "check_backbone", "model_card", "read_backbone_weights", "weights_digest"]

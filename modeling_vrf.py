@@ -9,6 +9,7 @@ This file travels with every saved model and imports nothing of the project.
 
 import copy
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -136,7 +137,8 @@ class VRFTextEncoder(nn.Module):
         words = pack_padded_sequence(
             self.embedding(word_ids), lengths.cpu(), batch_first=True, enforce_sorted=False
         )  # packed, so that no time goes into padding either
-        _, (last_states, _) = self.lstm(words)
+        with torch.autocast("cpu", enabled=False):  # CPUs without native bf16 have no LSTM in it
+            _, (last_states, _) = self.lstm(words)
         return last_states.transpose(0, 1).flatten(1)
 
     def _forward_traceable(self, word_ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -338,6 +340,56 @@ class VRFModel(VRFPreTrainedModel):
         """Embed post-action images, from pixels or from features of the backbone, one unit vector a row."""
         return self.image_encoder(self._image_features("post", post_pixel_values, post_features))
 
+    def encode_images(
+        self, images: Sequence, processor: ProcessorMixin, batch_size: int = 32, show_progress: bool = False
+    ) -> torch.Tensor:
+        """Embed any number of post-action images, a batch at a time, on the CPU in the end.
+
+        Args:
+            images: A list of paths, PIL images or arrays, or a column of a dataset.
+            processor: The model's own.
+            batch_size: How many go through the network together.
+            show_progress: Show a bar.
+        """
+        return self._encode(self.get_image_embeds, processor, batch_size, show_progress, post_images=images)
+
+    def encode_queries(
+        self,
+        processor: ProcessorMixin,
+        actions: Sequence | None = None,
+        objects: Sequence | None = None,
+        pre_images: Sequence | None = None,
+        batch_size: int = 32,
+        show_progress: bool = False,
+    ) -> torch.Tensor:
+        """Embed any number of queries likewise; lists of equal length, as the processor takes them."""
+        inputs = {"actions": actions, "objects": objects, "pre_images": pre_images}
+        return self._encode(self.get_query_embeds, processor, batch_size, show_progress, **inputs)
+
+    @torch.no_grad()
+    def _encode(
+        self,
+        embed: Callable[..., torch.Tensor],
+        processor: ProcessorMixin,
+        batch_size: int,
+        show_progress: bool,
+        **inputs: Sequence | None,
+    ) -> torch.Tensor:
+        """Cut the inputs into batches for the processor and an encoder; the mode stays what it was."""
+        rows = {name: values for name, values in inputs.items() if values is not None}
+        _check_lists(rows)
+        starts = range(0, len(next(iter(rows.values()))), batch_size)
+        was_training = self.training
+        self.eval()
+        try:
+            embeds = []
+            for start in logging.tqdm(starts, unit="batch", disable=not show_progress):
+                batch = processor(**{name: values[start : start + batch_size] for name, values in rows.items()})
+                embeds.append(embed(**batch.to(self.device, self.dtype)).float().cpu())
+        finally:
+            self.train(was_training)
+        return torch.cat(embeds)
+
     @can_return_tuple
     def forward(
         self,
@@ -461,6 +513,16 @@ def _check_mask(pre_mask: torch.Tensor | None) -> None:
         raise ValueError(
             f"expected pre_mask as one True or False a row, found shape {tuple(pre_mask.shape)} of {pre_mask.dtype}"
         )
+
+
+def _check_lists(inputs: dict[str, Any]) -> None:
+    for name, values in inputs.items():
+        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
+            found = f"{type(values).__name__} {values!r:.60}"
+            raise ValueError(f"expected a list with at least one item in {name}, found {found}; put one into a list")
+    if not inputs:
+        raise ValueError("expected lists of actions, objects or pre_images, found none")
+    _check_rows(**inputs)
 
 
 def _check_rows(**inputs: torch.Tensor | None) -> None:

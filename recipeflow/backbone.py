@@ -10,7 +10,6 @@ the others' forward passes. On an accelerator the lanes decode large batches and
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import threading
@@ -27,7 +26,7 @@ from huggingface_hub.errors import StrictDataclassError
 from PIL import Image, ImageOps
 from torch.nn.functional import cosine_similarity, pad
 
-from configuration_vrf import VRFConfig
+from configuration_vrf import VRFConfig, weights_digest
 from modeling_vrf import VRFModel
 from recipeflow.dataset_frames import Frame
 from recipeflow.errors import BackboneError, BrokenImageError
@@ -84,7 +83,7 @@ class FrozenBackbone:
         self.precision = "fp32"
         self.origin: str = model.config.backbone_weights
         self.feature_dim: int = model.config.feature_dim
-        self.weights_sha256 = _weights_digest(model.backbone)
+        self.weights_sha256 = weights_digest(model.backbone)
         self.network = model.backbone.eval().requires_grad_(False).to(device, memory_format=torch.channels_last)
         self._forward = self.network.forward
         self._fixed_size: int | None = None
@@ -144,14 +143,6 @@ class FrozenBackbone:
         started = time.perf_counter()
         self.features(pixels)
         return time.perf_counter() - started
-
-
-def _weights_digest(network: torch.nn.Module) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in network.state_dict().items():
-        digest.update(name.encode())
-        digest.update(tensor.contiguous().flatten().view(torch.uint8).numpy())
-    return digest.hexdigest()
 
 
 def has_native_bf16(device: torch.device) -> bool:

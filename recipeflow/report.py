@@ -38,7 +38,7 @@ def contact_sheet(
     size = (2 * MARGIN + columns * (width + GAP) - GAP, 2 * MARGIN + 52 + lines * (height + GAP) - GAP)
     sheet = Image.new("RGB", size, PAPER)
     draw = ImageDraw.Draw(sheet)
-    draw.text((MARGIN, MARGIN - 6), heading, fill=INK, font=_font(26))
+    draw.text((MARGIN, MARGIN - 6), heading, fill=INK, font=font(26))
     for position, row in enumerate(complete):
         corner = (
             MARGIN + position % columns * (width + GAP),
@@ -67,13 +67,13 @@ def _draw_card(
     draw.polygon([(x + 10, middle - 6), (x + 18, middle), (x + 10, middle + 6)], fill=ACCENT)
     x, y = left + PADDING, top + picture + 10
     action = _english(row["action"], glossary)
-    draw.text((x, y), action, fill=ACCENT, font=_font(19))
-    space = draw.textlength(action + "  ", font=_font(19))
-    draw.text((x + space, y), _object_name(row, glossary), fill=INK, font=_font(19))
-    draw.text((x, y + 29), _english(row["title"], glossary), fill=SOFT, font=_font(14))
+    draw.text((x, y), action, fill=ACCENT, font=font(19))
+    space = draw.textlength(action + "  ", font=font(19))
+    draw.text((x + space, y), object_name(row, glossary), fill=INK, font=font(19))
+    draw.text((x, y + 29), _english(row["title"], glossary), fill=SOFT, font=font(14))
 
 
-def _object_name(row: Mapping[str, Any], glossary: Mapping[str, str]) -> str:
+def object_name(row: Mapping[str, Any], glossary: Mapping[str, str]) -> str:
     """What was acted on; the result of an earlier action is told as such."""
     if row["object"] is None:
         return ""
@@ -85,7 +85,7 @@ def _english(word: str | None, glossary: Mapping[str, str]) -> str:
     return "" if word is None else glossary.get(word, word)
 
 
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """The font that comes with Pillow: the same everywhere, for English."""
     return ImageFont.load_default(size=size)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from recipeflow.cli import data, learning  # noqa: F401  (each adds its commands, which --help lists in this order)
+# Each adds its commands, which --help lists in this order.
+from recipeflow.cli import data, learning, searching, sharing  # noqa: F401
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import VRFError
 

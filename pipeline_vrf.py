@@ -1,0 +1,79 @@
+"""A transformers pipeline that answers queries from the index in a model's repository.
+
+    pipe = pipeline("post-action-retrieval", model=repo, trust_remote_code=True)
+    pipe({"action": "千切り", "object": "キャベツ", "image": "cabbage.jpg"}, k=5)
+
+This file travels with every saved model that has an index and imports nothing of the project.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import snapshot_download
+from transformers import BatchFeature, Pipeline, PreTrainedModel
+from transformers.utils import logging
+
+try:
+    from .index_vrf import FOLDER, VRFIndex, arrange_queries, unknown_words
+except ImportError:
+    if __package__:  # inside a package the sibling exists: the error is a real one
+        raise
+    from index_vrf import FOLDER, VRFIndex, arrange_queries, unknown_words
+
+TASK = "post-action-retrieval"
+logger = logging.get_logger(__name__)
+
+
+class PostActionRetrievalPipeline(Pipeline):
+    """Find the pictures that show an object after an action.
+
+    Args:
+        model: A `VRFModel`.
+        index: Its candidates, or the folder of a model that has them; by default those of the model's repository.
+    """
+
+    _load_processor = True
+    _load_tokenizer = False
+    _load_image_processor = False
+    _load_feature_extractor = False
+
+    def __init__(self, model: PreTrainedModel, index: VRFIndex | str | Path | None = None, **kwargs: Any) -> None:
+        super().__init__(model=model, **kwargs)
+        if self.processor is None:
+            raise ValueError("expected a processor, found none; pass processor=… along with a model in memory")
+        self.index = index if isinstance(index, VRFIndex) else VRFIndex.load(index or _repository(model.name_or_path))
+        self.index.check_model(model)
+
+    def _sanitize_parameters(self, k: int | None = None) -> tuple[dict, dict, dict]:
+        return {}, {}, {} if k is None else {"k": k}
+
+    def preprocess(self, query: Mapping[str, Any]) -> BatchFeature:
+        """Words and picture to tensors."""
+        inputs = self.processor(**arrange_queries([query], self.model.config.inputs))
+        if unknown := unknown_words([query], self.processor):
+            logger.warning(f"the model does not know: {', '.join(unknown)}")
+        return inputs
+
+    def _forward(self, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        return {"query_embeds": self.model.get_query_embeds(**inputs).float()}
+
+    def postprocess(self, outputs: Mapping[str, torch.Tensor], k: int = 5) -> list[dict[str, Any]]:
+        """The k nearest candidates, the best first, as rows with a `score`."""
+        return self.index.nearest(outputs["query_embeds"].numpy(), k)[0]
+
+
+def _repository(name: str) -> Path:
+    """The folder of a model, fetched from the Hub as far as its index goes."""
+    if Path(name).is_dir():
+        return Path(name)
+    return Path(snapshot_download(name, allow_patterns=f"{FOLDER}/*"))
+
+
+CUSTOM_PIPELINES = {
+    TASK: {"impl": f"pipeline_vrf.{PostActionRetrievalPipeline.__name__}", "pt": ["AutoModel"], "type": "multimodal"}
+}
+"""What `config.json` has to say for `pipeline` to find this class."""
+
+__all__ = ["CUSTOM_PIPELINES", "TASK", "PostActionRetrievalPipeline"]

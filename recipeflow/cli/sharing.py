@@ -1,0 +1,141 @@
+"""Commands that share: ``push`` and ``pull``, each for a dataset and for a model."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recipeflow.cli.shared import app, errors, output
+
+if TYPE_CHECKING:
+    from recipeflow.transfer import Push
+
+push = typer.Typer(no_args_is_help=True, help="Send a dataset or a model to the Hub, as one commit.")
+pull = typer.Typer(no_args_is_help=True, help="Fetch a dataset or a model from the Hub into a folder.")
+app.add_typer(push, name="push")
+app.add_typer(pull, name="pull")
+
+RepoArgument = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository.", show_default=False)]
+PublicOption = Annotated[bool, typer.Option("--public", help="Show it to everyone; private without this.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="List what would be sent, and send nothing.")]
+FramesOption = Annotated[
+    bool,
+    typer.Option("--with-official-frames", help="You have permission to publish frames of the official videos."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")]
+TargetArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to write.", show_default=False)]
+RevisionOption = Annotated[str | None, typer.Option(help="A branch, tag or commit; the latest by default.")]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier command wrote there.")]
+
+
+@push.command("dataset")
+def push_dataset(
+    folder: Annotated[Path, typer.Argument(metavar="VRF", help="A dataset folder, as vrf build writes it.")],
+    repo: RepoArgument,
+    public: PublicOption = False,
+    dry_run: DryRunOption = False,
+    official_frames: FramesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Send a dataset to the Hub: all three tables and the card.
+
+    It is one commit: whoever loads the dataset meanwhile gets the old one or the new one. What is there already is not
+    sent again, and after an interruption the same command goes on. Log in first, with `hf auth login`.
+
+    Example:  vrf push dataset vrf OWNER/NAME
+    """
+    from recipeflow import hub
+
+    options = {"private": not public, "dry_run": dry_run, "allow_official_frames": official_frames}
+    _show(_transfer(lambda: hub.push_dataset(folder, repo, **options)), as_json)
+
+
+@push.command("model")
+def push_model(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
+    repo: RepoArgument,
+    results: Annotated[Path | None, typer.Option(help="The results.json of vrf experiment, for the card.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="What it learned from: OWNER/NAME, or a folder.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Queries and answers, as vrf search --picture draws.")] = None,
+    licence: Annotated[str, typer.Option(help="Of the weights, as the Hub spells it.")] = "mit",
+    public: PublicOption = False,
+    dry_run: DryRunOption = False,
+    official_frames: FramesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Send a model to the Hub: weights, code, processor, index, and a card with what was measured.
+
+    The card shows the results of an experiment beside the paper's, or else the run's own figures.
+
+    Example:  vrf push model run OWNER/NAME --results experiment/results.json --dataset OWNER/DATASET
+    """
+    from recipeflow import hub
+
+    options = {"private": not public, "dry_run": dry_run, "allow_official_frames": official_frames}
+    card = {"results": results, "dataset": dataset, "picture": picture, "licence": licence}
+    _show(_transfer(lambda: hub.push_model(folder, repo, **card, **options)), as_json)
+
+
+@pull.command("dataset")
+def pull_dataset(
+    repo: RepoArgument, folder: TargetArgument, revision: RevisionOption = None, overwrite: OverwriteOption = False
+) -> None:
+    """Fetch a dataset into a folder, which appears once it is whole.
+
+    Example:  vrf pull dataset OWNER/NAME vrf
+    """
+    from recipeflow import hub
+
+    _transfer(lambda: hub.pull_dataset(repo, folder, revision=revision, overwrite=overwrite))
+    output.print(f"pulled {repo} into {folder}", markup=False)
+
+
+@pull.command("model")
+def pull_model(
+    repo: RepoArgument, folder: TargetArgument, revision: RevisionOption = None, overwrite: OverwriteOption = False
+) -> None:
+    """Fetch a model into a folder, which appears once it is whole.
+
+    Example:  vrf pull model OWNER/NAME model
+    """
+    from recipeflow import hub
+
+    _transfer(lambda: hub.pull_model(repo, folder, revision=revision, overwrite=overwrite))
+    output.print(f"pulled {repo} into {folder}", markup=False)
+
+
+def _transfer(work: Callable[[], Any]) -> Any:
+    """Do it with a progress bar where there is somebody to watch it, and stop at once at Ctrl-C."""
+    from huggingface_hub.utils import disable_progress_bars
+
+    if not errors.is_terminal:
+        disable_progress_bars()
+    previous = signal.signal(signal.SIGINT, _stop)
+    try:
+        return work()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _stop(number: int, frame: object) -> None:
+    """End the process: the client's threads would first finish their files, and nothing here needs them to."""
+    from recipeflow.hub_errors import GO_ON
+
+    errors.print(f"\ninterrupted; {GO_ON}", soft_wrap=True)
+    os._exit(130)
+
+
+def _show(done: Push, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(done.as_dict(), ensure_ascii=False, indent=2))
+        return
+    output.print(done.table().rich())
+    for note in done.notes:
+        output.print(f"note: {note}", markup=False, soft_wrap=True)
+    output.print(done.summary(), markup=False, soft_wrap=True)

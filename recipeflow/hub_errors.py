@@ -1,0 +1,115 @@
+"""What goes wrong between here and the Hub, told so that a person knows what to do; tokens are never told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from textwrap import shorten
+
+from huggingface_hub import HfApi
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    HTTPError,  # the base of its own errors and of those of the HTTP client below it
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from huggingface_hub.utils import get_token, validate_repo_id
+
+import recipeflow
+from recipeflow.errors import (
+    HubAccessError,
+    HubConnectionError,
+    HubError,
+    HubNotFoundError,
+    HubTokenError,
+    RepoNameError,
+    StaleRevisionError,
+    short,
+)
+
+LOG_IN = "log in with `hf auth login`, or set HF_TOKEN to a token from https://huggingface.co/settings/tokens"
+GO_ON = "nothing half-done is to be seen; run the same command again, and it goes on with what is missing"
+
+
+def check_name(repo_id: str) -> None:
+    """Refuse what cannot be the name of a repository, before anything is asked of the Hub."""
+    try:
+        validate_repo_id(repo_id)
+        if repo_id.count("/") == 1:
+            return
+        reason = "it has no owner"
+    except HFValidationError as error:
+        reason = str(error).rstrip(".")
+    raise RepoNameError(
+        f"expected OWNER/NAME, found {short(repo_id)} ({reason}); name your account or organisation, a slash, and the "
+        "repository"
+    )
+
+
+def connect(token: str | None, needed: bool) -> HfApi:
+    """A client with this token, or with the one that this machine knows; without one if none is needed."""
+    token = token or get_token()
+    if token is None and needed:
+        raise HubTokenError(f"expected a token with write access, found none; {LOG_IN}")
+    # The HTTP client would print a header that it cannot send, and with it the token.
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        raise HubTokenError(f"expected a token such as hf_…, found characters that no token has; {LOG_IN}")
+    return HfApi(token=token or False, library_name="recipeflow", library_version=recipeflow.__version__)
+
+
+@contextmanager
+def telling(api: HfApi, repo_id: str) -> Iterator[None]:
+    """Tell whatever the Hub's client raises in this block as one of our errors."""
+    try:
+        yield
+    except (HTTPError, OfflineModeIsEnabled, LocalEntryNotFoundError, RuntimeError, ValueError) as error:
+        raise _explain(error, api, repo_id) from error
+
+
+def _explain(error: Exception, api: HfApi, repo_id: str) -> HubError:
+    if isinstance(error, RuntimeError | LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
+        error = error.__cause__  # raised by a thread that sent or fetched one file
+    if isinstance(error, OfflineModeIsEnabled):
+        return HubConnectionError(f"expected to reach {api.endpoint}, found HF_HUB_OFFLINE set; unset it")
+    if not isinstance(error, HfHubHTTPError):
+        return _explain_broken_connection(error, api)
+    status = error.response.status_code
+    if isinstance(error, RevisionNotFoundError):
+        return HubNotFoundError(f"expected that revision in {repo_id}, found none of that name; look at its history")
+    if isinstance(error, RepositoryNotFoundError) and not isinstance(error, GatedRepoError):
+        hint = LOG_IN if not api.token else "check its name and kind, and whether your token may see it"
+        return HubNotFoundError(f"expected a repository {repo_id}, found none that is visible to you; {hint}")
+    if not str(error.response.url).startswith(api.endpoint) or status >= 500:
+        return HubConnectionError(f"expected the Hub to go on, found it answering {status} in the middle; {GO_ON}")
+    if status == 401:
+        return HubTokenError(f"expected a token that the Hub knows, found one that it refuses; {LOG_IN}")
+    if status == 403:
+        return HubAccessError(
+            f"expected to be allowed to write to {repo_id}, found that you are not ({_server_says(error, api)}); use "
+            "a token with write access, and a name under your own account or an organisation of yours"
+        )
+    if status == 412:
+        return StaleRevisionError(
+            f"expected {repo_id} to stay as it was while sending, found that someone else pushed to it; look at "
+            "their changes, then run the same command again"
+        )
+    return HubError(f"expected the Hub to take this, found it answering {status}: {_server_says(error, api)}")
+
+
+def _explain_broken_connection(error: Exception, api: HfApi) -> HubError:
+    found = shorten(_hide(f"{type(error).__name__}: {error}", api), 300)
+    if isinstance(error, HTTPError | LocalEntryNotFoundError):
+        return HubConnectionError(f"expected to reach {api.endpoint}, found {found}; {GO_ON}")
+    return HubError(f"expected the Hub to take this, found {found}")
+
+
+def _server_says(error: HfHubHTTPError, api: HfApi) -> str:
+    return shorten(_hide(error.server_message or str(error), api), 300)
+
+
+def _hide(text: str, api: HfApi) -> str:
+    return text.replace(api.token, "hf_…") if api.token else text

@@ -1,0 +1,158 @@
+"""A model on its way to the Hub: what is sent, and what a stranger can do with it."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+from PIL import Image
+
+from recipeflow.build import build_dataset
+from recipeflow.errors import HubNotFoundError, ModelFolderError, OfficialFramesError, UsageError
+from recipeflow.hub import pull_model, push_dataset, push_model
+from recipeflow.release import ReleaseInfo
+from tests.building import all_files
+from tests.hub.clients import run_python, vrf
+from tests.hub.conftest import TOKEN
+from tests.making import make_frame, make_release
+
+FILES = {
+    "README.md",
+    "config.json",
+    "configuration_vrf.py",
+    "index/index.json",
+    "index/rows.parquet",
+    "index/vectors.faiss",
+    "index_vrf.py",
+    "model.safetensors",
+    "modeling_vrf.py",
+    "pipeline_vrf.py",
+    "processing_vrf.py",
+    "processor_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+}
+
+
+def files_of(hub):
+    files = hub.state.repositories["model", "lab/model"].find("main").files
+    return {path: file for path, file in files.items() if path != ".gitattributes"}
+
+
+def card_of(hub) -> ModelCard:
+    return ModelCard(files_of(hub)["README.md"].content.decode())
+
+
+@pytest.fixture
+def model(run, tmp_path):
+    """A copy of the run's model that a test may change, without the run."""
+    return Path(shutil.copytree(run / "model", tmp_path / "saved"))
+
+
+REFUSED = """
+from transformers import AutoConfig
+for token in (False, "hf_nobody", "hf_stranger"):
+    try:
+        AutoConfig.from_pretrained("lab/model", trust_remote_code=True, token=token)
+    except OSError:
+        print("refused")
+"""
+
+
+def test_the_code_in_the_card_runs_anywhere_with_the_token_and_only_with_it(hub, run, tmp_path):
+    done = vrf(hub, tmp_path, "push", "model", run, "lab/model", token=TOKEN)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(files_of(hub)) == FILES
+    for number, name in enumerate(("before", "after_1", "after_2")):
+        (tmp_path / f"{name}.jpg").write_bytes(make_frame(number, (64, 48)))
+    compare, search = re.findall(r"```python\n(.*?)```", card_of(hub).text, re.DOTALL)
+    assert 'repo = "lab/model"' in compare
+    code = f"{REFUSED}\n{compare}\n{search}\nprint(type(model).__module__)"
+    lines = run_python(hub, tmp_path, code, token=TOKEN).splitlines()
+    assert lines[:3] == ["refused"] * 3
+    assert len(re.findall(r"-?\d\.\d+", lines[3])) == 2
+    assert len(lines[4:-1]) == 5 and all("JpegImageFile" in line for line in lines[4:-1])
+    assert lines[-1].startswith("transformers_modules.lab.model.")
+    assert not hub.state.tokens_at_storage
+
+
+def test_a_run_and_its_model_are_the_same_to_a_push(here, run):
+    push_model(run, "lab/model")
+    here.state.forget()
+    assert push_model(run / "model", "lab/model").sent == [] and here.state.writes == []
+    card = card_of(here)
+    assert "| R@5 | 30.00 | 37.01 |" in card.text and "| epochs | 20 |" in card.text
+    assert [result.metric_value for result in card.data.eval_results] == [10.0, 30.0, 50.0, 11.0, 0.2]
+
+
+def test_an_index_travels_with_its_model_and_scratch_does_not(here, model, tmp_path):
+    (model / "index" / ".index.json.partial").write_text("half")
+    (model / "training_args.bin").write_bytes(b"not to be sent")
+    push_model(model, "lab/model")
+    assert set(files_of(here)) == FILES
+    assert "**This is simulated data.**" in card_of(here).text
+    pulled = all_files(pull_model("lab/model", tmp_path / "pulled"))
+    kept = {path: digest for path, digest in all_files(model).items() if path in FILES}
+    assert {path for path in FILES if pulled[path] != kept[path]} == {"README.md"}
+    assert push_model(tmp_path / "pulled", "lab/model").sent == []
+
+
+def test_the_card_links_the_dataset_and_shows_the_picture(here, run, tmp_path):
+    build_dataset(make_release(tmp_path / "release", info=ReleaseInfo(source="simulated")), tmp_path / "vrf")
+    with pytest.raises(HubNotFoundError, match="lab/vrf"):
+        push_model(run, "lab/model", dataset="lab/vrf")
+    push_dataset(tmp_path / "vrf", "lab/vrf")
+    Image.new("RGB", (8, 8)).save(tmp_path / "found.PNG")
+    push_model(run, "lab/model", dataset="lab/vrf", picture=tmp_path / "found.PNG", licence="cc-by-4.0")
+    card = card_of(here)
+    assert "(examples.png)" in card.text and "examples.png" in files_of(here)
+    assert "do not compare" in card.text and "datasets/lab/vrf)" in card.text
+    assert (card.data.datasets, card.data.license) == (["lab/vrf"], "cc-by-4.0")
+    assert card.data.eval_results[0].dataset_type == "lab/vrf"
+
+
+def test_a_card_that_somebody_wrote_is_kept(here, model, tmp_path):
+    (model / "README.md").write_text("---\nlicense: mit\n---\nby hand")
+    push_model(model, "lab/model")
+    assert card_of(here).text == "by hand"
+    push_model(model, "lab/model", dataset=_folder(tmp_path, "hand-made"))
+    assert "calls its source “hand-made”" in card_of(here).text
+
+
+def _folder(tmp_path, source):
+    build_dataset(make_release(tmp_path / f"{source}-release", info=ReleaseInfo(source=source)), tmp_path / source)
+    return tmp_path / source
+
+
+def test_official_frames_do_not_slip_out_with_a_model(here, model, tmp_path):
+    official = _folder(tmp_path, "official")
+    with pytest.raises(OfficialFramesError, match="the index"):
+        push_model(model, "lab/model", dataset=official)
+    index = model / "index" / "index.json"
+    index.write_text(json.dumps({"dataset": {"release": {"source": "official"}}}))
+    with pytest.raises(OfficialFramesError, match="the index"):
+        push_model(model, "lab/model")
+    shutil.rmtree(model / "index")
+    assert push_model(model, "lab/model", dataset=official).commit
+    Image.new("RGB", (8, 8)).save(tmp_path / "found.png")
+    with pytest.raises(OfficialFramesError, match="--with-official-frames"):
+        push_model(model, "lab/model", dataset=official, picture=tmp_path / "found.png")
+    assert push_model(
+        model, "lab/model", dataset=official, picture=tmp_path / "found.png", allow_official_frames=True
+    ).commit
+
+
+def test_what_is_no_model_is_refused_before_anything_is_sent(here, run, model):
+    with pytest.raises(ModelFolderError, match=r"found no config\.json, .* finish `vrf train`"):
+        push_model(run / "checkpoint-00000040", "lab/model")
+    with pytest.raises(UsageError, match=r"\.png or \.jpg"):
+        push_model(run, "lab/model", picture=run / "history.json")
+    (model / "index" / "index.json").write_text("{}")
+    with pytest.raises(ModelFolderError, match="vrf index"):
+        push_model(model, "lab/model")
+    (model / "config.json").write_text('{"model_type": "bert", "hidden_size": 5}')
+    with pytest.raises(ModelFolderError, match="expected a VRFModel"):
+        push_model(model, "lab/model")
+    assert not here.state.requests

@@ -1,0 +1,301 @@
+import hashlib
+import io
+import json
+import os
+import shutil
+import warnings
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from index_vrf import EMBEDDING, VRFIndex, arrange_queries, unknown_words
+from recipeflow import search_index
+from recipeflow.errors import QueryError, SearchIndexError
+from recipeflow.search import Retriever
+from tests.building import all_files, read_rows
+from tests.searching import Table, make_hub_cache, make_table, own_cache  # noqa: F401  (autouse)
+
+datasets.disable_progress_bars()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory) -> Table:
+    return make_table(tmp_path_factory.mktemp("search"))
+
+
+@pytest.fixture(scope="module")
+def retriever(table) -> Retriever:
+    return Retriever.build(*table.make_model(), table.folder, weights=table.weights, cache=table.cache)
+
+
+@pytest.fixture(scope="module")
+def saved(retriever, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    retriever.model.save_pretrained(folder, processor=retriever.processor)
+    retriever.save(folder)
+    return folder
+
+
+@pytest.fixture
+def picture() -> Image.Image:
+    return Image.fromarray(np.random.default_rng(0).integers(0, 256, (60, 80, 3), np.uint8))
+
+
+def plain(rows: list[dict]) -> list[tuple]:
+    """Answers without their images, which compare by identity."""
+    return [tuple((name, str(value)) for name, value in row.items() if name not in ("image", "score")) for row in rows]
+
+
+# The candidates.
+
+
+def test_each_distinct_post_action_image_is_a_candidate_once(table, retriever):
+    images = [row["post_image"]["bytes"] for row in read_rows(table.folder, "image_pairs") if row["post_image"]]
+    found = [hashlib.sha256(image["bytes"]).digest() for image in retriever.index.rows["image"]]
+    assert len(found) == len(set(found)) < len(images)
+    assert set(found) == {hashlib.sha256(image).digest() for image in images}
+
+
+def test_a_candidate_tells_where_it_comes_from(table, retriever):
+    titles = {row["recipe_id"]: row["title"] for row in read_rows(table.folder, "recipes")}
+    pairs = [row for row in read_rows(table.folder, "image_pairs") if row["post_image"]]
+    for row in retriever.index.rows:
+        shown = [pair for pair in pairs if pair["post_image"]["bytes"] == row["image"]["bytes"]]
+        first = shown[0]
+        assert row["title"] == titles[row["recipe_id"]]
+        for name in ("recipe_id", "fold", "action", "object", "object_tag", "instruction"):
+            assert row[name] == first[name]
+        assert row["frame"] == first["post_frame"]
+        assert row["objects"] == list(dict.fromkeys(pair["object"] for pair in shown if pair["object"] is not None))
+
+
+def test_features_come_from_the_cache(table, retriever):
+    said = []
+    build = {"weights": table.weights, "cache": table.cache, "announce": said.append}
+    Retriever.build(*table.make_model(), table.folder, **build)
+    assert any("0 to compute" in line for line in said)
+
+
+def test_a_fine_tuned_backbone_is_run_itself(table, retriever, monkeypatch):
+    monkeypatch.setattr(search_index, "compute_features", None)
+    model, processor = table.make_model(freeze_backbone=False)
+    own = Retriever.build(model, processor, table.folder)
+    expected, found = (side.index.rows.get_index(EMBEDDING).faiss_index for side in (retriever, own))
+    vectors = [index.reconstruct_n(0, index.ntotal) for index in (expected, found)]
+    np.testing.assert_allclose(*vectors, atol=1e-5)
+
+
+def test_weights_from_an_unnamed_file_have_to_be_passed(table):
+    with pytest.raises(SearchIndexError, match=r"backbone\.pth.*pass --weights"):
+        Retriever.build(*table.make_model(), table.folder, cache=table.cache)
+
+
+# Searching.
+
+
+def test_answers_are_the_nearest_by_brute_force(retriever, picture):
+    found = retriever.search(action="切", object="キャベツ", image=picture, k=7)
+    model, processor = retriever.model, retriever.processor
+    images = [Image.open(io.BytesIO(image["bytes"])) for image in retriever.index.rows["image"]]
+    query = model.encode_queries(processor, actions=["切"], objects=["キャベツ"], pre_images=[picture])
+    similarity = (query @ model.encode_images(images, processor).T)[0]
+    best = similarity.argsort(descending=True)[:7]
+    assert [row["score"] for row in found] == pytest.approx(similarity[best].tolist(), abs=1e-5)
+    assert [row["frame"] for row in found] == [retriever.index.rows[int(row)]["frame"] for row in best]
+    assert found[0]["image"].convert("RGB").size == images[int(best[0])].size
+
+
+def test_a_batch_has_the_answers_of_its_queries(retriever, picture):
+    actions, objects, pictures = ["切", "茹で", ["千切り"]], ["トマト", "卵", "キャベツ"], [picture, None, None]
+    batch = retriever.search(actions, objects, pictures, k=3)
+    for found, action, object, image in zip(batch, actions, objects, pictures, strict=True):
+        one = retriever.search(action if isinstance(action, str) else [action], object, image, k=3)
+        one = one if isinstance(action, str) else one[0]
+        assert plain(found) == plain(one)
+        assert [row["score"] for row in found] == pytest.approx([row["score"] for row in one], abs=1e-6)
+    same = retriever.search("切", ["トマト", "トマト"], picture, k=3)
+    assert plain(same[0]) == plain(same[1]) == plain(batch[0])
+
+
+def test_words_out_of_the_vocabulary_are_told(retriever):
+    with pytest.warns(UserWarning, match="does not know: blorb, とうふ"):
+        retriever.search(action="切 blorb", object="とうふ")
+    assert unknown_words([{"action": "切", "object": ["とうふ", "切"]}], retriever.processor) == ["とうふ"]
+    with warnings.catch_warnings(action="error"):
+        retriever.search(action="切", object="キャベツ")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({}, "expected action and object in the query, found none"),
+        ({"action": "切"}, "expected object in the query.*action, object, image: pass it too"),
+        ({"action": " ", "object": "卵"}, "expected at least one word"),
+        ({"action": "切", "object": "卵", "image": "nowhere.jpg"}, "no file at 'nowhere.jpg'"),
+        ({"action": "切", "object": "卵", "k": 0}, "expected k from 1 to"),
+        ({"action": "切", "object": "卵", "k": 10**6}, "the number of candidates, found 1000000"),
+        ({"action": ["切"], "object": ["卵", "卵"]}, "lists of one length, found {'action': 1, 'object': 2}"),
+        ({"action": [], "object": []}, "at least one query"),
+        ({"action": ["切", "切"], "object": ["卵", None]}, "expected object in query 1"),
+        ({"action": 7, "object": "卵"}, "expected a string or a list of words in actions, found 7"),
+    ],
+)
+def test_bad_queries_are_refused_with_what_to_do(retriever, query, message):
+    with pytest.raises(QueryError, match=message):
+        retriever.search(**query)
+
+
+def test_a_query_has_what_the_model_uses_and_no_more():
+    words, image = {"action": "切", "object": "卵"}, {"image": "before.jpg"}
+    assert arrange_queries([words], ["action", "object"]) == {"actions": ["切"], "objects": ["卵"]}
+    assert arrange_queries([image | {"action": None}], ["image"]) == {"pre_images": ["before.jpg"]}
+    assert arrange_queries([words], ["action", "object", "image"])["pre_images"] == [None]
+    with pytest.raises(ValueError, match=r"expected no image in the query.*made of action, object: leave it out"):
+        arrange_queries([words | image], ["action", "object"])
+    with pytest.raises(ValueError, match="expected image in the query, found none"):
+        arrange_queries([{}], ["image"])
+    with pytest.raises(ValueError, match="expected no taste in the query"):
+        arrange_queries([words | {"taste": "sour"}], ["action", "object"])
+
+
+@pytest.mark.parametrize("inputs", [("action", "object"), ("image",)])
+def test_models_of_words_or_pictures_alone(table, retriever, picture, inputs):
+    uses = {f"use_{name}": name in inputs for name in ("action", "object", "image")}
+    own = Retriever.build(*table.make_model(**uses), table.folder, weights=table.weights, cache=table.cache)
+    given = {"action": "切", "object": "キャベツ", "image": picture}
+    assert len(own.search(**{name: given[name] for name in inputs}, k=4)) == 4
+    with pytest.raises(QueryError, match="leave it out"):
+        own.search(**given)
+
+
+# Saving and loading.
+
+
+def test_a_saved_index_gives_the_same_answers(retriever, saved, picture):
+    loaded = Retriever.from_pretrained(saved)
+    before, after = (side.search("切", "トマト", picture, k=9) for side in (retriever, loaded))
+    assert plain(before) == plain(after)
+    assert [row["score"] for row in before] == pytest.approx([row["score"] for row in after], abs=1e-6)
+    assert sorted(path.suffix for path in (saved / "index").iterdir()) == [".faiss", ".json", ".parquet"]
+    about = json.loads((saved / "index" / "index.json").read_text())
+    assert about["kind"] == "Flat" and about["rows"] == len(loaded.index)
+    assert about["dataset"]["release"]["source"] == "simulated"
+
+
+def test_saving_again_replaces_all_of_it(retriever, saved, tmp_path):
+    folder = shutil.copytree(saved, tmp_path / "model")
+    before = all_files(folder)
+    (folder / "index" / "vectors.faiss").write_bytes(b"damaged")
+    retriever.save(folder)
+    after = all_files(folder)
+    assert after == before
+    with pytest.raises(SearchIndexError, match=r"found no config\.json"):
+        retriever.save(tmp_path)
+
+
+def test_a_new_index_is_never_mixed_with_what_was_cached_of_the_old_one(retriever, saved, tmp_path):
+    """Not even where both files have the same times, as unpacked ones often do."""
+    folder = shutil.copytree(saved, tmp_path / "model")
+    for number in range(2):
+        rows = retriever.index.rows.to_pandas()[:: 1 - 2 * number]
+        rows = datasets.Dataset.from_pandas(rows, retriever.index.rows.features, preserve_index=False)
+        search_index.attach_vectors(rows, np.eye(len(rows), dtype=np.float32))
+        search_index.save_index(VRFIndex(rows, retriever.index.about), folder)
+        os.utime(folder / "index" / "rows.parquet", (1e9, 1e9))
+        assert VRFIndex.load(folder).rows[0] == rows[0]
+
+
+def test_it_comes_from_the_hub_too(saved, tmp_path):
+    cache = make_hub_cache(tmp_path, "lab/salad", saved)
+    loaded = Retriever.from_pretrained("lab/salad", cache_dir=cache, local_files_only=True)
+    assert len(loaded.search("切", "トマト", k=2)) == 2
+    with pytest.raises(SearchIndexError, match="expected the folder of a model or its name on the Hub"):
+        Retriever.from_pretrained("lab/soup", cache_dir=cache, local_files_only=True)
+
+
+def test_an_index_of_another_model_is_refused(table, retriever):
+    model, processor = table.make_model(seed=1)
+    with pytest.raises(SearchIndexError, match="expected an index that was made with this model's weights"):
+        Retriever(model, processor, retriever.index)
+
+
+@pytest.mark.parametrize("name", ["index.json", "rows.parquet", "vectors.faiss"])
+@pytest.mark.parametrize("content", [None, b"", b"rubbish"])
+def test_a_damaged_index_is_told(saved, tmp_path, name, content):
+    path = shutil.copytree(saved / "index", tmp_path / "index") / name
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"expected (an index of candidates|a whole index) in .*vrf index"):
+        VRFIndex.load(tmp_path)
+
+
+def test_an_index_of_another_format_or_length_is_told(saved, tmp_path):
+    folder = shutil.copytree(saved / "index", tmp_path / "index")
+    about = json.loads((folder / "index.json").read_text())
+    (folder / "index.json").write_text(json.dumps(about | {"format": 99}))
+    with pytest.raises(ValueError, match="format 99"):
+        VRFIndex.load(tmp_path)
+    path = folder / "rows.parquet"
+    datasets.Dataset.from_parquet(str(path)).select(range(5)).to_parquet(path)
+    (folder / "index.json").write_text(json.dumps(about | {"rows_sha256": "other"}))
+    with pytest.raises(ValueError, match="expected a whole index"):
+        VRFIndex.load(tmp_path)
+
+
+def test_many_candidates_get_an_approximate_index(monkeypatch, tmp_path):
+    monkeypatch.setattr(search_index, "EXACT_UP_TO", 1000)
+    random = np.random.default_rng(0)
+    vectors = random.standard_normal((4000, 6), np.float32) @ random.standard_normal((6, 16), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = datasets.Dataset.from_dict({"number": range(4000)})
+    assert search_index.attach_vectors(rows, vectors) == "IVF256,Flat"
+    exact = (vectors[:50] @ vectors.T).argsort()[:, :-11:-1]
+    rows.save_faiss_index(EMBEDDING, tmp_path / "vectors.faiss")
+    rows.drop_index(EMBEDDING)
+    rows.load_faiss_index(EMBEDDING, tmp_path / "vectors.faiss")
+    _, found = VRFIndex(rows, {}).search(vectors[:50], 10)
+    recall = np.mean([len(set(one) & set(other)) / 10 for one, other in zip(exact, found, strict=True)])
+    assert recall > 0.9
+    few = datasets.Dataset.from_dict({"number": range(1000)})
+    assert search_index.attach_vectors(few, vectors[:1000]) == "Flat"
+
+
+# Encoding, which the model brings along.
+
+
+def test_encoding_in_batches_is_encoding_at_once(retriever, picture):
+    model, processor = retriever.model, retriever.processor
+    images = [picture, picture.rotate(90), picture.resize((30, 30))]
+    queries = {
+        "actions": ["切", "茹で", "切"],
+        "objects": ["卵", "卵", "トマト"],
+        "pre_images": [picture, None, picture],
+    }
+    model.train()
+    with torch.no_grad():
+        expected = model.get_image_embeds(**processor(post_images=images))
+        torch.testing.assert_close(model.encode_images(images, processor, batch_size=2), expected)
+        expected = model.get_query_embeds(**processor(**queries))
+        torch.testing.assert_close(model.encode_queries(processor, **queries, batch_size=2), expected)
+    assert model.training and not model.encode_images(images, processor).requires_grad
+    model.eval()
+
+
+def test_encoding_shows_progress_when_asked(retriever, picture, capsys):
+    retriever.model.encode_images([picture] * 3, retriever.processor, batch_size=1)
+    assert capsys.readouterr().err == ""
+    retriever.model.encode_images([picture] * 3, retriever.processor, batch_size=1, show_progress=True)
+    assert "3/3" in capsys.readouterr().err
+
+
+def test_encoding_refuses_what_is_no_list(retriever):
+    model, processor = retriever.model, retriever.processor
+    with pytest.raises(ValueError, match=r"expected a list with at least one item in post_images, found str"):
+        model.encode_images("a.jpg", processor)
+    with pytest.raises(ValueError, match="expected the same number of rows"):
+        model.encode_queries(processor, actions=["切"], objects=["卵", "卵"])
+    with pytest.raises(ValueError, match="found none"):
+        model.encode_queries(processor)
