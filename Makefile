@@ -6,10 +6,10 @@ READY := $(VENV)/.ready
 RECIPES ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo experiment test check bench clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Make .venv with everything in requirements.txt (done once, redone when that changes)
 
@@ -20,12 +20,22 @@ $(READY): requirements.txt requirements-dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $(READY)
 
-demo: $(READY)  ## Cook 200 recipes, check, build and load the dataset, show statistics and a sheet of image pairs
+demo: $(READY)  ## Cook 200 recipes, build and load the dataset, look at it, and run the paper's experiment on three folds
 	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --overwrite
 	$(BIN)/vrf check demo/kitchen
 	$(BIN)/vrf stats demo/kitchen
 	$(BIN)/vrf build demo/kitchen --out demo/vrf --overwrite
 	cd demo && ../$(BIN)/python ../examples/first_look.py
+	$(BIN)/vrf features demo/vrf
+	$(BIN)/vrf experiment demo/vrf --folds 0,1,2 --out demo/experiment
+
+experiment: $(READY) demo/vrf/README.md  ## Run the paper's experiment on all ten folds; run it again to go on
+	$(BIN)/vrf features demo/vrf
+	$(BIN)/vrf experiment demo/vrf --out demo/experiment
+
+demo/vrf/README.md: | $(READY)
+	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --overwrite
+	$(BIN)/vrf build demo/kitchen --out demo/vrf --overwrite
 
 test: $(READY)  ## Run all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
@@ -38,4 +48,4 @@ bench: $(READY)  ## Run the benchmarks; each prints ratios measured in one run
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:  ## Remove what demo and tests wrote, and the virtual environment
-	rm -rf $(VENV) .cache demo/kitchen demo/vrf demo/pairs.png .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache demo/kitchen demo/vrf demo/experiment demo/pairs.png .pytest_cache .ruff_cache .hypothesis

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed.nn.functional as collectives
-from accelerate import Accelerator, DistributedDataParallelKwargs
+from accelerate import Accelerator
 from torch import nn
 from torch.nn.functional import pad
 from torch.optim.lr_scheduler import LambdaLR
@@ -214,7 +213,7 @@ class VRFTrainer:
                 generator=torch.Generator().manual_seed(self.config.seed * 1_000_003 + self.state.step),
             )
             self._check_loss(loss, batch)
-            self.accelerator.backward(loss)
+            self.accelerator.backward(loss * self.accelerator.num_processes)
             if self.accelerator.sync_gradients and self.config.max_grad_norm:
                 self.accelerator.clip_grad_norm_(self.embedder.parameters(), self.config.max_grad_norm)
             self.optimizer.step()
@@ -226,20 +225,21 @@ class VRFTrainer:
     def gather(
         self, queries: torch.Tensor, images: torch.Tensor, ids: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The rows of all processes, in their order and with gradients: negatives come from the whole batch.
+        """The rows of all processes, in their order: negatives come from the whole batch.
 
-        Each process computes the same loss over all rows. The gather adds up the gradients of all processes and the
-        wrapper around the model divides by their number, so the update is that of a single process.
+        Every process computes the same loss over all rows, and gradients flow back through its own. The wrapper around
+        the model takes their mean over the processes, so the loss is multiplied with their number before that.
         """
-        world = self.accelerator.num_processes
-        if world == 1:
+        state = self.accelerator
+        if state.num_processes == 1:
             return queries, images, ids
-        counts = self.accelerator.gather(torch.tensor([len(ids)], device=ids.device)).tolist()
+        counts = state.gather(torch.tensor([len(ids)], device=ids.device)).tolist()
         gathered = []
         for tensor in (queries, images, ids[:, None]):
-            padded = pad(tensor, (0, 0, 0, max(counts) - len(tensor)))
-            parts = collectives.all_gather(padded)
-            gathered.append(torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)]))
+            padded = pad(tensor.detach(), (0, 0, 0, max(counts) - len(tensor)))
+            parts = [part[:n] for part, n in zip(state.gather(padded).split(max(counts)), counts, strict=True)]
+            parts[state.process_index] = tensor
+            gathered.append(torch.cat(parts))
         return gathered[0], gathered[1], gathered[2][:, 0]
 
     # Between steps.
@@ -322,7 +322,8 @@ class VRFTrainer:
         self.accelerator.wait_for_everyone()
 
     def _finish(self) -> None:
-        self.accelerator.end_training()
+        for tracker in self.accelerator.trackers:
+            tracker.finish()
         if self.output is None:
             return
         self.save_model(self.output / MODEL)
@@ -362,8 +363,6 @@ def make_accelerator(config: TrainingConfig, output: Path | None, trackers: tupl
             gradient_accumulation_steps=config.accumulate,
             log_with=list(trackers) or None,
             project_dir=None if output is None else str(output),
-            # Only the backbone has buffers, and BatchNorm keeps its statistics: nothing to broadcast.
-            kwargs_handlers=[DistributedDataParallelKwargs(broadcast_buffers=False)],
         )
     except ValueError as error:
         raise UsageError(

@@ -141,10 +141,12 @@ def train(
         errors.print(f"training on {len(run.train_data)} of them, in {trainer.steps} steps")
     trainer.train()
     figures = {} if run.eval_data is None else trainer.evaluate()
+    pushed = trainer.push_to_hub(push_to) if push_to else None
     if is_main:
-        output.print(f"wrote {out}/model", *(f"{name} {value:.2f}" for name, value in figures.items()), markup=False)
-    if push_to:
-        output.print(trainer.push_to_hub(push_to), markup=False)
+        output.print(f"wrote {out}/model", *(f"{name} {value:.4g}" for name, value in figures.items()), markup=False)
+        if pushed:
+            output.print(pushed, markup=False)
+    trainer.accelerator.end_training()
 
 
 @app.command()

@@ -1,0 +1,19 @@
+"""A training run that pushes itself."""
+
+from recipeflow.runs import prepare_run
+from recipeflow.training import TrainingConfig, VRFTrainer
+from tests.pairing import OFFLINE, SMALL, make_pairs
+
+
+def test_a_finished_run_goes_to_the_hub_with_its_figures(here, tmp_path):
+    config = TrainingConfig(epochs=1, learning_rate=1e-3, checkpoint_every=0)
+    run = prepare_run(make_pairs(), config, 0, **OFFLINE, **SMALL)
+    options = {"eval_data": run.eval_data, "show_progress": False}
+    trainer = VRFTrainer(run.model, run.processor, config, run.train_data, tmp_path / "run", **options)
+    trainer.train()
+    assert "lab/trained" in trainer.push_to_hub("lab/trained")
+    repository = here.state.repositories["model", "lab/trained"]
+    assert repository.private
+    files = repository.find("main").files
+    assert {"model.safetensors", "config.json", "modeling_vrf.py", "tokenizer.json"} <= files.keys()
+    assert f"{trainer.state.history[-1]['recall_at_5']:.2f}" in files["README.md"].content.decode()
