@@ -140,11 +140,14 @@ def read_frames(dataset: Path, index: FrameIndex, wanted: Sequence[int]) -> Iter
         for _, table in _read_groups(path, [group]):
             images = {column: _image_bytes(table[column], path, 0) for column in COLUMNS}
             for position in positions:
-                yield _read_frame(images, index.places[position], index.digests[position])
+                place = index.places[position]
+                column = images[place.column]
+                yield make_frame(index, position, column[place.row].as_py() if place.row < len(column) else None)
 
 
-def _read_frame(images: dict[str, pa.ChunkedArray], place: Place, digest: bytes) -> Frame:
-    data = images[place.column][place.row].as_py() if place.row < len(images[place.column]) else None
+def make_frame(index: FrameIndex, position: int, data: bytes | None) -> Frame:
+    """A frame of the index from the bytes that were found in its place, if they are still the same."""
+    place, digest = index.places[position], index.digests[position]
     if data is None or hashlib.sha256(data).digest() != digest:
         raise DatasetFolderError(
             f"expected row {place.number} of {CONFIG} to stay as it was, found another {place.column}; was the "

@@ -293,7 +293,11 @@ class FetchError(VRFError):
 
 
 class GoneError(FetchError):
-    """The server says that there is no such thing, or no longer: asking again is of no use."""
+    """The server says that there is no such thing, or not for us: asking again is of no use."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class TooLargeError(FetchError):
@@ -316,5 +320,13 @@ class ChecksumError(FetchError):
     """A file that is not, byte for byte, the one that was published."""
 
 
-class DownloadInterruptedError(VRFError):
-    """A download was stopped; the same command goes on from there."""
+class BrokenVideoError(ReleaseProblem):
+    """A video that cannot be opened, or of which no frame decodes."""
+
+
+class ShortVideoError(ReleaseProblem):
+    """A video that ends before its last annotated frame: cut short, or not the one that was annotated."""
+
+
+class ForeignFramesError(ReleaseProblem):
+    """A folder of frames that was not sampled from the video, and is not ours to replace."""

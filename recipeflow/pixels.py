@@ -20,7 +20,7 @@ from torchvision.transforms import v2
 
 from modeling_vrf import VRFModel
 from recipeflow.backbone import decode, transform_config
-from recipeflow.dataset_frames import COLUMNS, CONFIG, Frame, FrameIndex, index_frames
+from recipeflow.dataset_frames import COLUMNS, CONFIG, Frame, FrameIndex, index_frames, make_frame
 
 EVALUATION_BATCH = 32
 
@@ -66,8 +66,7 @@ class FramePixels:
     def frame(self, number: int) -> Frame:
         """One encoded frame."""
         place = self.index.places[number]
-        data = self._rows[place.number][place.column]["bytes"]
-        return Frame(self.index.digests[number], data, f"{CONFIG}/{place.file}", f"row {place.number}, {place.column}")
+        return make_frame(self.index, number, self._rows[place.number][place.column]["bytes"])
 
     def augmented(self, frames: Sequence[torch.Tensor], first_step: int, seed: int) -> Iterator[torch.Tensor]:
         """The pixels of each step's frames, every frame with a crop, mirror image and light of its own."""
