@@ -54,14 +54,15 @@ def main() -> None:
     parser.add_argument("--folds", default="", help="which; all ten by default")
     parser.add_argument("--steps", type=int, default=40, help="of the Trainer, to extrapolate from")
     parser.add_argument("--cache", help="the folder of all feature caches")
+    parser.add_argument("--out", help="keep the experiment in this folder, which has to be new")
     options = parser.parse_args()
     folds = parse_folds(options.folds)
     experiment = Experiment(options.dataset, **BACKBONE, cache=options.cache, preset="fast", config=get_preset("fast"))
     pairs = load_pairs(options.dataset, experiment.features())
     before = estimate(pairs, len(folds), options.steps)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as scratch:
         started = time.perf_counter()
-        run_experiment(experiment, Path(folder), PAPER_ROWS, folds)
+        run_experiment(experiment, Path(options.out or scratch), PAPER_ROWS, folds)
         ours = time.perf_counter() - started
     after = estimate(pairs, len(folds), options.steps)
     theirs = statistics.fmean((before, after))

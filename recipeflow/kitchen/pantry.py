@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
+from recipeflow.characters import widen
+
 Words = tuple[str, ...]
 
 
@@ -60,11 +62,6 @@ class Dressing:
     name: str
     english: str
     seasonings: tuple[str, ...]
-
-
-def widen(text: str) -> str:
-    """ASCII as the full-width characters that the release's text uses."""
-    return text.translate({code: code + 0xFEE0 for code in range(0x21, 0x7F)})
 
 
 def _segments(text: str) -> Words:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from recipeflow.kitchen.pantry import Words, widen
+from recipeflow.characters import widen
+from recipeflow.kitchen.pantry import Words
 from recipeflow.kitchen.plan import ListedIngredient, Plan, Step, Timing
 from recipeflow.kitchen.verbs import Phrase
 from recipeflow.recipe import Flow, Line, Word, word_id

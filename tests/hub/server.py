@@ -22,7 +22,7 @@ from tests.hub.storage import Storage
 ROOT = Path(__file__).parents[2]
 
 
-class _Background:
+class Background:
     """A web application in a thread, at a free port."""
 
     def __init__(self, app):
@@ -50,7 +50,7 @@ class HubServer:
     def __init__(self):
         self.state = Hub()
         api = Api(self.state)
-        self.servers = _Background(api.app()), _Background(Storage(self.state).app())
+        self.servers = Background(api.app()), Background(Storage(self.state).app())
         self.url, self.storage_url = (server.url for server in self.servers)
         api.url, api.storage_url = self.url, self.storage_url
 

@@ -1,0 +1,87 @@
+"""Commands that fetch the official data: ``download`` and ``frames``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recipeflow.cli.data import ReleaseArgument
+from recipeflow.cli.shared import app, errors, output
+
+
+@app.command()
+def download(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The release folder to write.", show_default=False)],
+    annotations: Annotated[
+        Path | None, typer.Option(help="Take annotations.json and recipe_urls.txt from this folder.")
+    ] = None,
+    annotations_only: Annotated[bool, typer.Option("--annotations-only", help="No pages and no videos.")] = False,
+    pause: Annotated[float, typer.Option(help="Seconds between two requests.", min=0)] = 1.0,
+    quality: Annotated[int, typer.Option(help="Of the frames, which are JPEG files.", min=1, max=100)] = 90,
+    used_only: Annotated[bool, typer.Option("--used-only", help="Write only the annotated frames.")] = False,
+    allow_host: Annotated[list[str] | None, typer.Option(help="A host to which redirects may lead.")] = None,
+    max_video_size: Annotated[int, typer.Option(help="The largest video to fetch, in megabytes.", min=1)] = 500,
+    site: Annotated[str | None, typer.Option(help="Fetch the pages from here instead: a mirror.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what became of each recipe as JSON.")] = False,
+) -> None:
+    """Fetch the official release: annotations, then each recipe's page and video, then its frames.
+
+    One request at a time, with pauses, as robots.txt allows. Stop it whenever you like: the same command goes on, and
+    fetches nothing twice. A page that was edited since it was annotated is told, not used. The exit code is 1 if
+    anything is missing. Texts and videos belong to their owners: see docs/data.md before you pass them on.
+
+    Example:  vrf download official --used-only
+    """
+    from recipeflow.download import DownloadPlan, download_annotations, download_release
+    from recipeflow.fetch import Manners
+
+    manners = Manners(pause=pause, allowed_hosts=tuple(allow_host or ()))
+    plan = DownloadPlan(annotations, site=site, manners=manners, video_limit=max_video_size * 1_000_000)
+    try:
+        if annotations_only:
+            download_annotations(out, plan)
+            output.print(f"the annotations are in {out}; try `vrf stats {out}`", markup=False, soft_wrap=True)
+            return
+        report = download_release(out, plan, quality, used_only)
+    except KeyboardInterrupt:
+        errors.print("\ninterrupted; run the same command again to go on: nothing is fetched twice", soft_wrap=True)
+        raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        report.print(output)
+    raise typer.Exit(0 if report.ok else 1)
+
+
+@app.command()
+def frames(
+    release: ReleaseArgument,
+    quality: Annotated[int, typer.Option(help="Of the JPEG files.", min=1, max=100)] = 90,
+    used_only: Annotated[bool, typer.Option("--used-only", help="Write only the annotated frames.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1)] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Sample again what is already there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what became of each recipe as JSON.")] = False,
+) -> None:
+    """Sample the videos of a release: recipes/ID/video.mp4 to recipes/ID/frames/frame_N.jpg.
+
+    Frames are counted as the annotation counts them: with fps the integer part of the frame rate, every ceil(fps/3)-th
+    decoded frame is kept. A recipe's frames appear once they are complete; run the command again after an interruption
+    and it goes on. The exit code is 1 if a video could not be sampled.
+
+    Example:  vrf frames release --used-only
+    """
+    from recipeflow.frames import FAILED, NO_VIDEO, TRUNCATED, sample_release
+
+    report = sample_release(release, quality, used_only, workers, overwrite)
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        output.print(report.table().rich())
+        if without := [outcome.recipe for outcome in report.of(NO_VIDEO)]:
+            output.print(f"{NO_VIDEO}: {', '.join(without)}", markup=False, soft_wrap=True)
+    for outcome in (*report.of(TRUNCATED), *report.of(FAILED)):
+        errors.print(f"{outcome.state}: {outcome.reason}", markup=False, soft_wrap=True)
+    raise typer.Exit(1 if report.of(FAILED) else 0)

@@ -1,0 +1,148 @@
+"""Decode a video front to back, and keep frames by the rule that the release's frame numbers count in.
+
+With ``fps`` the integer part of the frame rate, every ``ceil(fps / 3)``-th decoded frame is kept, starting with the
+first. Frames are counted as they come out of the decoder and never placed by their time stamps, which would drift away
+from the annotation.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+
+import av
+from PIL import Image
+
+from recipeflow.errors import BrokenVideoError
+
+FRAMES_A_SECOND = 3
+
+TURNS = {
+    (0, -1, 1, 0): Image.Transpose.ROTATE_90,
+    (-1, 0, 0, -1): Image.Transpose.ROTATE_180,
+    (0, 1, -1, 0): Image.Transpose.ROTATE_270,
+    (-1, 0, 0, 1): Image.Transpose.FLIP_LEFT_RIGHT,
+    (1, 0, 0, -1): Image.Transpose.FLIP_TOP_BOTTOM,
+    (0, 1, 1, 0): Image.Transpose.TRANSPOSE,
+    (0, -1, -1, 0): Image.Transpose.TRANSVERSE,
+}
+"""How to set a picture upright, by the signs of the four numbers of its display matrix that turn and mirror."""
+
+HINT = "fetch it again with `vrf download`, or play it to see what is wrong with it"
+
+
+def sampling_step(rate: Fraction) -> int:
+    """Of how many decoded frames one is kept: 30 and 29.97 give 10, 25 gives 9, 24 gives 8."""
+    return max(1, math.ceil(int(rate) / FRAMES_A_SECOND))
+
+
+class Video:
+    """An MP4 file, opened by ``with`` and decoded once, from its start.
+
+    ``step`` is the distance of kept frames, ``decoded`` counts the frames so far, and ``truncated`` tells, at the end,
+    whether the file breaks off or is damaged before its last frame. What comes after a damage is not decoded: if one
+    frame is lost there, all later ones would be counted wrong.
+
+    Args:
+        path: The file.
+        name: How errors call it.
+        recipe_id: The recipe it belongs to, for errors.
+    """
+
+    def __init__(self, path: Path, name: str, recipe_id: str | None = None) -> None:
+        # An absolute path is never taken for the address of something else.
+        self.path = path.resolve()
+        self.where = {"file": name, "recipe": recipe_id, "hint": HINT}
+        self.decoded = 0
+        self.truncated = False
+
+    def __enter__(self) -> Video:
+        try:
+            # Only this format: there are others that make FFmpeg open further files, whichever they name.
+            self.container = av.open(str(self.path), format="mp4", metadata_errors="replace")
+        except (av.FFmpegError, OSError) as error:
+            size = self.path.stat().st_size if self.path.is_file() else 0
+            message = f"expected an MP4 video, found {size:,} bytes that do not open as one ({error.strerror})"
+            raise BrokenVideoError(message, **self.where) from None
+        try:
+            self.stream = self._choose_stream()
+        except BrokenVideoError:
+            self.container.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.container.close()
+
+    def _choose_stream(self) -> av.VideoStream:
+        """The first video stream, with its sampling step; a picture of the cover is none."""
+        cover = av.stream.Disposition.attached_pic
+        streams = [stream for stream in self.container.streams.video if not stream.disposition & cover]
+        # FFmpeg gives no decoder where the file ends within the first frame, and crashes when asked for frames then.
+        if not streams or streams[0].codec_context is None:
+            kinds = ", ".join(stream.type for stream in self.container.streams) or "nothing"
+            raise BrokenVideoError(f"expected pictures that can be decoded, found {kinds}", **self.where)
+        # The average is what the release was sampled with; it is of the whole file, also where that is cut short.
+        rate = streams[0].average_rate or streams[0].guessed_rate
+        if not rate:
+            raise BrokenVideoError("expected a video with a frame rate, found none", **self.where)
+        self.step = sampling_step(rate)
+        # Sound that is missing at the end of a cut file would end the reading of pictures that are there.
+        for other in self.container.streams:
+            if other.index != streams[0].index:
+                other.discard = av.stream.Discard.all
+        # Videos run side by side in processes. More threads here would take cores from each other, and hold back
+        # frames that a cut file then never gives.
+        streams[0].codec_context.thread_count = 1
+        return streams[0]
+
+    def sampled(self) -> Iterator[tuple[int, av.VideoFrame]]:
+        """The kept frames with their numbers, which count from 1 without gaps. Nothing is decoded ahead."""
+        for frame in self._decode():
+            number, between = divmod(self.decoded, self.step)
+            self.decoded += 1
+            if not between:
+                yield number + 1, frame
+        if not self.decoded:
+            raise BrokenVideoError("expected a video, found not one frame that decodes", **self.where)
+
+    def _decode(self) -> Iterator[av.VideoFrame]:
+        try:
+            for packet in self.container.demux(self.stream):
+                at_end = packet.size == 0
+                if packet.is_corrupt or (at_end and self._is_cut()):
+                    # Frames still inside the decoder wait for earlier ones that are lost: they stay there.
+                    self.truncated = True
+                    return
+                yield from packet.decode()
+        except av.FFmpegError:
+            self.truncated = True
+
+    def _is_cut(self) -> bool:
+        """Whether the file's index names frames beyond the end of the file."""
+        size = self.path.stat().st_size
+        return any(entry.pos + entry.size > size for entry in self.stream.index_entries)
+
+
+def encode_jpeg(frame: av.VideoFrame, quality: int) -> bytes:
+    """A decoded frame as JPEG, upright."""
+    # Pillow keeps a pixel in four bytes too, and takes these as they are, without a copy.
+    plane = frame.reformat(format="rgb0", threads=1).planes[0]
+    picture = Image.frombuffer("RGBX", (frame.width, frame.height), plane, "raw", "RGBX", plane.line_size, 1)
+    if (turn := _turn(frame)) is not None:
+        picture = picture.transpose(turn)
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=quality)
+    return buffer.getvalue()
+
+
+def _turn(frame: av.VideoFrame) -> Image.Transpose | None:
+    if "DISPLAYMATRIX" not in frame.side_data:
+        return None
+    matrix = struct.unpack("=9i", bytes(frame.side_data["DISPLAYMATRIX"]))
+    return TURNS.get(tuple((number > 0) - (number < 0) for number in (*matrix[0:2], *matrix[3:5])))
