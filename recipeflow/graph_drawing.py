@@ -14,7 +14,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Patch
 
 from recipeflow.graph import build_graph
-from recipeflow.lettering import japanese_font, legible
+from recipeflow.lettering import japanese_font, with_english
 from recipeflow.recipe import TAGS, Entity, Recipe
 
 COLOURS = {
@@ -51,7 +51,7 @@ def draw_graph(recipe: Recipe, path: str | Path, glossary: Mapping[str, str] = M
     Args:
         recipe: With or without text.
         path: Where to; written aside and moved into place.
-        glossary: English for words, used where this machine has no font for Japanese.
+        glossary: English for words, shown beside them.
     """
     graph = build_graph(recipe)
     places = lay_out(graph)
@@ -61,7 +61,7 @@ def draw_graph(recipe: Recipe, path: str | Path, glossary: Mapping[str, str] = M
     axes = figure.add_subplot()
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.3, -0.7))
     axes.axis("off")
-    shown = legible([recipe.title, *(entity.text for entity in recipe.entities.values())], glossary)
+    shown = with_english([recipe.title, *(entity.text for entity in recipe.entities.values())], glossary)
     axes.set_title(shown.get(recipe.title, recipe.id), loc="left", color=INK, fontproperties=_font(13))
     boxes = {id: _draw_node(axes, entity, places[id], shown) for id, entity in recipe.entities.items()}
     figure.draw_without_rendering()  # only now the boxes have their sizes, and arrows can end at them

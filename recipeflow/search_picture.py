@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageOps
 from recipeflow.kitchen.cooking import devise_recipe
 from recipeflow.kitchen.pantry import PANTRY
 from recipeflow.kitchen.verbs import VERBS
-from recipeflow.lettering import font, legible
+from recipeflow.lettering import font, with_english
 from recipeflow.report import ACCENT, INK, LINE, PAPER, SOFT, object_name
 
 PICTURE, PADDING, GAP, MARGIN, TEXT = 190, 14, 18, 32, 104
@@ -30,7 +30,7 @@ def search_picture(query: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) 
     """
     names = [query.get("action"), query.get("object")]
     texts = [*names, *(row[name] for row in rows for name in ("action", "object", "title"))]
-    shown = legible(texts, kitchen_glossary(rows))
+    shown = with_english(texts, kitchen_glossary(rows))
     columns = min(COLUMNS, len(rows))
     lines = -(-len(rows) // COLUMNS)
     width, height = CARD

@@ -2,14 +2,13 @@ import json
 
 import numpy as np
 import pytest
-from matplotlib import get_data_path
+from matplotlib.ft2font import FT2Font
 from PIL import Image
 from typer.testing import CliRunner
 
-from recipeflow import lettering
 from recipeflow.cli import app
 from recipeflow.errors import QueryError
-from recipeflow.lettering import japanese_font, legible
+from recipeflow.lettering import font, japanese_font, with_english
 from recipeflow.search_picture import kitchen_glossary, search_picture
 from tests.searching import make_table, own_cache  # noqa: F401  (autouse)
 
@@ -25,28 +24,18 @@ ROW = {
 }
 
 
-@pytest.fixture
-def without_font(monkeypatch):
-    monkeypatch.setattr(lettering, "japanese_font", lambda: None)
+def test_the_font_has_what_recipes_are_written_with():
+    characters = FT2Font(japanese_font()).get_charmap()
+    assert all(ord(character) in characters for character in "切りキャベツ茹、５ｍｍ々〆㎝")
 
 
-def test_the_font_of_last_resort_is_not_taken_for_japanese():
-    """Matplotlib brings one that has a box for every character there is."""
-    assert "LastResort" not in (japanese_font() or "")
+def test_latin_text_keeps_its_own_font():
+    assert font("切", 12).path == japanese_font()
+    assert getattr(font("cut", 12), "path", None) != japanese_font()
 
 
-def test_words_are_english_or_spelled_where_no_font_has_them(without_font):
-    words = legible(["cut", "切", "キャベツ", "きゅうり 茶", "５ｍｍ", None], {"切": "cut"})
-    spelled = {"cut": "cut", "切": "cut", "キャベツ": "kiyabetu", "きゅうり 茶": "kiyuuri <8336>", "５ｍｍ": "5mm"}
-    assert words == spelled
-
-
-def test_words_stay_japanese_where_a_font_has_them(monkeypatch):
-    path = f"{get_data_path()}/fonts/ttf/DejaVuSans.ttf"
-    monkeypatch.setattr(lettering, "japanese_font", lambda: path)
-    assert legible(["切"], {"切": "cut"}) == {"切": "切"}
-    assert lettering.font("切", 12).path == path
-    assert getattr(lettering.font("cut", 12), "path", None) != path
+def test_english_stands_beside_what_the_glossary_knows():
+    assert with_english(["切", "茶", None], {"切": "cut"}) == {"切": "切 cut", "茶": "茶"}
 
 
 def test_the_kitchens_words_are_known_in_english():
@@ -60,7 +49,7 @@ def test_the_kitchens_words_are_known_in_english():
 
 
 @pytest.mark.parametrize("rows", [1, 5, 12])
-def test_the_picture_grows_with_its_answers(without_font, rows):
+def test_the_picture_grows_with_its_answers(rows):
     query = {"action": "切", "object": "とても長い名前の" * 5, "image": None}
     picture = search_picture(query, [ROW | {"score": 1 - n / 100} for n in range(rows)])
     assert picture.width == pytest.approx(350 + 236 * min(rows, 5), abs=60)

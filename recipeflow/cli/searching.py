@@ -101,14 +101,12 @@ def _print_answers(rows: list[dict[str, Any]], candidates: int) -> None:
 def _draw(query: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None:
     from PIL import Image
 
-    from recipeflow.lettering import japanese_font
     from recipeflow.report import save_picture
     from recipeflow.search_picture import search_picture
 
     image = query["image"] and Image.open(query["image"])
     save_picture(search_picture(query | {"image": image}, rows), path)
-    note = "" if japanese_font() else " (no font with Japanese characters is installed, so words are in Latin letters)"
-    errors.print(f"wrote {path}{note}", markup=False, soft_wrap=True)
+    errors.print(f"wrote {path}", markup=False, soft_wrap=True)
 
 
 def _announce(line: str) -> None:
