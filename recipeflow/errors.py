@@ -330,3 +330,15 @@ class ShortVideoError(ReleaseProblem):
 
 class ForeignFramesError(ReleaseProblem):
     """A folder of frames that was not sampled from the video, and is not ours to replace."""
+
+
+class ProgramError(VRFError):
+    """A written cooking program that cannot be read, or that does not hold together."""
+
+
+class ExecutionError(VRFError):
+    """A cooking program that the simulated kitchen cannot carry out."""
+
+
+class AgreementError(VRFError):
+    """Two annotations that cannot be compared: of other words, or of no recipe in common."""

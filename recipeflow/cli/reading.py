@@ -1,0 +1,83 @@
+"""Commands that read annotations closely: ``program`` and ``agreement``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recipeflow.cli.data import ReleaseArgument
+from recipeflow.cli.shared import app, output
+from recipeflow.errors import UsageError
+
+
+@app.command()
+def program(
+    release: ReleaseArgument,
+    recipe_id: Annotated[
+        str | None, typer.Argument(metavar="RECIPE_ID", help="One recipe; without it, a survey of all.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; the survey then holds all programs.")] = False,
+) -> None:
+    """Print a recipe's flow graph as a cooking program, or survey the programs of a whole release.
+
+    Inputs are the foods of the ingredient list, steps are the actions, arguments are the flows. Where a release has no
+    text, word ids stand for it. The survey counts the recipes that end in one dish, and names the rest.
+
+    Example:  vrf program kitchen kitchen-0-0003
+    """
+    from recipeflow.program import make_program, survey_programs
+    from recipeflow.program_text import format_program, program_to_json
+    from recipeflow.release import read_release, scan_release
+
+    if recipe_id is not None:
+        made = next((make_program(recipe) for recipe in read_release(release, {recipe_id})), None)
+        if made is None:
+            known = next(scan_release(release)).id
+            raise UsageError(
+                f"expected the id of a recipe in {release}, such as {known}, found {recipe_id!r}; check it"
+            )
+        typer.echo(_dump(program_to_json(made)) if as_json else format_program(made), nl=as_json)
+        return
+    programs = [make_program(recipe) for recipe in read_release(release)]
+    survey = survey_programs(programs)
+    if as_json:
+        everything = {"release": str(release), **survey.as_dict(), "all": list(map(program_to_json, programs))}
+        typer.echo(_dump(everything))
+    else:
+        output.print(*(table.rich() for table in survey.tables()), sep="\n")
+
+
+@app.command()
+def agreement(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A release folder, taken as the truth.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another annotation of the same words.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
+) -> None:
+    """Compare two annotations of the same recipes: the paper's precision, recall and F-measure.
+
+    One row each for r-NEs, flows and images, and a table for each of them by tag, label and kind of image.
+    Recipes that only one of the two has are named.
+
+    Example:  vrf agreement first second --markdown > AGREEMENT.md
+    """
+    from recipeflow.agreement import measure_agreement
+    from recipeflow.release import read_release
+
+    if as_json and as_markdown:
+        raise UsageError("expected one of --json and --markdown, found both; choose one")
+    measured = measure_agreement(read_release(first), read_release(second))
+    if as_json:
+        typer.echo(_dump({"first": str(first), "second": str(second), **measured.as_dict()}))
+    elif as_markdown:
+        typer.echo("\n".join([*(table.markdown() for table in measured.tables()), "\n\n".join(measured.notes())]))
+    else:
+        output.print(*(table.rich() for table in measured.tables()), sep="\n")
+        output.print("\n".join(measured.notes()), markup=False, soft_wrap=True)
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
