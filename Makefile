@@ -3,6 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEV := $(VENV)/.ready-dev
 RECIPES ?= 200
 
 .DEFAULT_GOAL := help
@@ -11,14 +12,21 @@ RECIPES ?= 200
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## Make .venv with everything in requirements.txt (done once, redone when that changes)
+setup: $(DEV)  ## Make .venv with everything in requirements.txt and requirements-dev.txt (redone when these change)
 
-$(READY): requirements.txt requirements-dev.txt pyproject.toml
+# Modules are compiled when they are first imported: compiling all of PyTorch would double the time of an installation.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
+$(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=…")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(PIP) -r requirements.txt
+	$(PIP) --no-deps --editable .
 	@touch $(READY)
+
+$(DEV): requirements-dev.txt $(READY)
+	$(PIP) -r requirements-dev.txt
+	@touch $(DEV)
 
 demo: $(READY)  ## Cook 200 recipes, build and load the dataset, look at it, and run the paper's experiment on three folds
 	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --overwrite
@@ -37,14 +45,14 @@ demo/vrf/README.md: | $(READY)
 	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --overwrite
 	$(BIN)/vrf build demo/kitchen --out demo/vrf --overwrite
 
-test: $(READY)  ## Run all tests
+test: $(DEV)  ## Run all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-check: $(READY)  ## Lint and check the format
+check: $(DEV)  ## Lint and check the format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-bench: $(READY)  ## Run the benchmarks; each prints ratios measured in one run
+bench: $(DEV)  ## Run the benchmarks; each prints ratios measured in one run
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:  ## Remove what demo and tests wrote, and the virtual environment

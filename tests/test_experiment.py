@@ -1,4 +1,9 @@
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +23,8 @@ from recipeflow.kitchen import cook_release
 from recipeflow.presets import PRESETS, get_preset
 from recipeflow.results import results_table
 from tests.pairing import OFFLINE
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +93,29 @@ def test_unknown_names_are_told_with_the_known_ones():
     with pytest.raises(UsageError, match="0,1,2"):
         parse_folds("one")
     assert parse_folds("3,4") == [3, 4] and len(parse_folds("")) == 10
+
+
+def test_a_worker_that_dies_is_told_and_finished_jobs_are_kept(experiment, tmp_path):
+    command = [sys.executable, "-m", "recipeflow.cli", "experiment", experiment.dataset, "--cache", experiment.cache]
+    command += ["--preset", "paper", "--rows", "random,both", "--folds", "0,1", "--workers", "3", "--out", tmp_path]
+    process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    finished = tmp_path / Job("random", 0).file
+    wait_until(lambda: finished.exists() or process.poll() is not None)
+    os.kill(find_worker(process.pid), signal.SIGKILL)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "finished jobs are kept" in told and "Traceback" not in told
+    assert finished.exists() and not (tmp_path / "results.json").exists()
+
+
+def wait_until(ready, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def find_worker(parent: int) -> int:
+    """A process that the parent started to work for it, and not the one that tidies up after it."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return next(int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes())
