@@ -29,7 +29,7 @@ $(DEV): requirements-dev.txt $(READY)
 	@touch $(DEV)
 
 demo: $(READY)  ## Cook 200 recipes, build and load the dataset, look at it, and run the paper's experiment on three folds
-	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --overwrite
+	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --used-only --overwrite
 	$(BIN)/vrf check demo/kitchen
 	$(BIN)/vrf stats demo/kitchen
 	$(BIN)/vrf build demo/kitchen --out demo/vrf --overwrite
@@ -42,7 +42,7 @@ experiment: $(READY) demo/vrf/README.md  ## Run the paper's experiment on all te
 	$(BIN)/vrf experiment demo/vrf --out demo/experiment
 
 demo/vrf/README.md: | $(READY)
-	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --overwrite
+	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --used-only --overwrite
 	$(BIN)/vrf build demo/kitchen --out demo/vrf --overwrite
 
 test: $(DEV)  ## Run all tests
