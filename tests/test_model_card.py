@@ -48,7 +48,7 @@ def run(tmp_path):
 
 def test_results_stand_with_deviations_beside_the_papers(results, run):
     card = make_model_card(small_config(), "lab/model", read_evidence(small_config(), run, results))
-    assert "12.50 ± 1.25 | 33.25 ± 3.33 | 48.00 ± 4.80 | 11.00 ± 1.10 | 37.01 | 10.40" in card.text
+    assert "12.5 ± 1.2 | 33.2 ± 3.3 | 48.0 ± 4.8 | 11.0 ± 1.1 | 0.250 ± 0.025 | 37.01 | 10.40" in card.text
     assert "the row “verb + object + image”" in card.text
     assert "149.00" in card.text
     assert "| learning rate | 0.0001 |" in card.text and "| seed | 3 |" in card.text
