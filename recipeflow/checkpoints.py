@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from accelerate import Accelerator
 from safetensors import SafetensorError
@@ -68,11 +66,3 @@ def telling_what_is_lost(path: Path) -> Iterator[None]:
             f"expected to write {path}, found: {error}; nothing that was there before is lost: is the disk full? Make "
             "room, and run the same command again"
         ) from error
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON aside, then rename it into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.partial")
-    aside.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    aside.replace(path)

@@ -30,7 +30,7 @@ from recipeflow.download_report import (
     DownloadReport,
     RecipeOutcome,
 )
-from recipeflow.durable import write_aside
+from recipeflow.durable import write_json
 from recipeflow.errors import (
     FetchError,
     GoneError,
@@ -179,8 +179,7 @@ class _RecipeDownload:
             write_text(self.out, self.recipe, fitted)
             if not fitted.fits:
                 note |= {"text": CHANGED, "reasons": [_describe_change(fitted)]}
-        self.home.mkdir(parents=True, exist_ok=True)
-        write_aside(self.home / NOTE, json.dumps(note | {"way": page.way}, ensure_ascii=False, indent=2) + "\n")
+        write_json(self.home / NOTE, note | {"way": page.way})
         return note
 
     def _fetch_video(self, url: str | None) -> None:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 def write_aside(path: Path, content: str | bytes) -> None:
-    """Write a file aside, then move it into place."""
+    """Write a file aside, then move it into place; its folder is made if there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.partial")
     with aside.open("wb") as target:
         target.write(content.encode() if isinstance(content, str) else content)
         target.flush()
         os.fsync(target.fileno())
     move_into_place(aside, path)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON that people can read, likewise."""
+    write_aside(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+
+
+def write_png(path: Path, save: Callable[..., Any], **options: Any) -> None:
+    """Write a picture likewise, with the method by which its library saves: of Pillow, or of matplotlib."""
+    buffer = io.BytesIO()
+    save(buffer, format="png", **options)
+    write_aside(path, buffer.getvalue())
 
 
 def move_into_place(aside: Path, path: Path) -> None:

@@ -24,8 +24,8 @@ import torch
 
 import recipeflow
 from recipeflow.batches import Pairs, load_pairs, split_folds
-from recipeflow.checkpoints import write_json
 from recipeflow.dataset_package import read_source
+from recipeflow.durable import write_aside, write_json
 from recipeflow.errors import UsageError, WorkerDiedError
 from recipeflow.evaluation import rank_queries
 from recipeflow.features import FeatureTable, compute_features
@@ -164,7 +164,7 @@ def run_experiment(
     results = collect_results(out, jobs, settings, pairs, read_source(Path(experiment.dataset)))
     results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
     write_json(out / RESULTS, results)
-    (out / "results.md").write_text(results_page(results), encoding="utf-8")
+    write_aside(out / "results.md", results_page(results))
     draw_plots(_results_by_title(out, jobs, settings), out / "plots")
     return results
 

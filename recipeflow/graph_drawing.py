@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Patch
 
+from recipeflow.durable import write_png
 from recipeflow.graph import build_graph
 from recipeflow.lettering import japanese_font, with_english
 from recipeflow.recipe import TAGS, Entity, Recipe
@@ -68,7 +69,7 @@ def draw_graph(recipe: Recipe, path: str | Path, glossary: Mapping[str, str] = M
     for start, end, label in graph.edges(keys=True):
         _draw_edge(axes, label, (places[start], places[end]), (boxes[start], boxes[end]))
     _draw_legend(figure, recipe)
-    _save(figure, Path(path))
+    write_png(Path(path), figure.savefig, dpi=120, facecolor="white")
 
 
 def lay_out(graph: nx.MultiDiGraph) -> dict[str, Place]:
@@ -138,10 +139,3 @@ def _draw_legend(figure: Figure, recipe: Recipe) -> None:
 
 def _font(size: int) -> FontProperties:
     return FontProperties(fname=japanese_font(), size=size)
-
-
-def _save(figure: Figure, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.partial")
-    figure.savefig(aside, format="png", dpi=120, facecolor="white")
-    aside.replace(path)

@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from recipeflow.durable import write_png
+
 COLOURS = ("#8a7f75", "#3f7cac", "#c8552f", "#4b8b5a", "#a06cd5", "#d9a441", "#2b2622")
 LARGEST_K = 100
 
@@ -28,8 +30,9 @@ def draw_plots(rows: Mapping[str, Folds], folder: Path) -> list[Path]:
     figures = {"recall.png": plot_recall(rows), "ranks.png": plot_ranks(rows)}
     if trained:
         figures["learning.png"] = plot_learning(trained)
-    folder.mkdir(parents=True, exist_ok=True)
-    return [_save(figure, folder / name) for name, figure in figures.items()]
+    for name, figure in figures.items():
+        write_png(folder / name, figure.savefig)
+    return [folder / name for name in figures]
 
 
 def plot_learning(rows: Mapping[str, Folds]) -> Figure:
@@ -104,11 +107,3 @@ def _figure(panels: int) -> tuple[Figure, list[Axes]]:
 def _add_legend(figure: Figure, axes: Axes) -> None:
     """Beside the panels, where it hides nothing."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", frameon=False)
-
-
-def _save(figure: Figure, path: Path) -> Path:
-    """Write a figure aside, then rename it into place."""
-    aside = path.with_name(f".{path.name}.partial")
-    figure.savefig(aside, format="png")
-    aside.replace(path)
-    return path

@@ -8,6 +8,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
+from recipeflow.durable import write_png
 from recipeflow.recipe import TAGS
 
 PAPER, INK, SOFT, LINE, ACCENT = "#fbf8f2", "#2b2622", "#8a7f75", "#e4dccf", "#c8552f"
@@ -92,11 +93,7 @@ def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 def save_picture(image: Image.Image, path: str | Path) -> None:
     """Write a picture aside, then rename it into place."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.partial")
-    image.save(aside, format="PNG", optimize=True)
-    aside.replace(path)
+    write_png(Path(path), image.save, optimize=True)
 
 
 def pick_varied(rows: Iterable[Mapping[str, Any]], count: int) -> list[int]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from recipeflow.alignment import align
 from recipeflow.characters import widen
-from recipeflow.durable import write_aside
+from recipeflow.durable import write_aside, write_json
 from recipeflow.errors import ReleaseProblem
 from recipeflow.pages import Page, PageIngredient
 from recipeflow.recipe import SECTIONS, Line, Recipe
@@ -149,9 +149,8 @@ def _agrees(annotated: tuple[Line, str], text: str, segmenter: Segmenter) -> boo
 def write_text(folder: Path, recipe: Recipe, fitted: FittedText) -> None:
     """Put a text into a release folder: as the recipe's text if it fits, else as ``text-changed.json`` beside it."""
     home = recipe_folder(folder, recipe.id)
-    home.mkdir(parents=True, exist_ok=True)
     if not fitted.fits:
-        write_aside(home / CHANGED_TEXT, json.dumps(fitted.as_dict(), ensure_ascii=False, indent=2) + "\n")
+        write_json(home / CHANGED_TEXT, fitted.as_dict())
         return
     contents = {TITLE: (fitted.text.title,)}
     contents |= {f"{section}.txt": texts for section, texts in zip(SECTIONS, fitted.text.sections, strict=True)}

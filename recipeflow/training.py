@@ -25,7 +25,8 @@ from torch.optim.lr_scheduler import LambdaLR
 from modeling_vrf import VRFModel, triplet_loss
 from processing_vrf import VRFProcessor
 from recipeflow.batches import PairBatch, PairTensors, RecipeBatches
-from recipeflow.checkpoints import Checkpoints, telling_what_is_lost, write_json
+from recipeflow.checkpoints import Checkpoints, telling_what_is_lost
+from recipeflow.durable import write_json
 from recipeflow.errors import OutputExistsError, TrainingDivergedError, TrainingInterruptedError, UsageError
 from recipeflow.evaluation import EvaluationSet, evaluate
 from recipeflow.presets import PRESETS, TrainingConfig
