@@ -14,7 +14,6 @@ import io
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +21,7 @@ import datasets
 import numpy as np
 import timm
 import torch
+from _timing import speeds_in_turns
 from accelerate import PartialState
 from PIL import Image, ImageDraw
 
@@ -104,18 +104,6 @@ def ours(backbone: str, batch_size: int, folder: Path, index: FrameIndex) -> Cal
     return run
 
 
-def measure(sides: dict[str, Callable[[], None]], frames: int, rounds: int) -> dict[str, list[float]]:
-    """Frames a second of every side in every round, in turns, after a round to warm up."""
-    speeds: dict[str, list[float]] = {name: [] for name in sides}
-    for number in range(rounds + 1):
-        for name, run in sides.items():
-            started = time.perf_counter()
-            run()
-            if number:
-                speeds[name].append(frames / (time.perf_counter() - started))
-    return speeds
-
-
 def main() -> None:
     """Measure, print, and fail below the target."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -134,7 +122,7 @@ def main() -> None:
             "bare timm, in lanes": bare_in_lanes(*settings),
             "JPEG to cache": ours(options.backbone, options.batch_size, Path(name), index),
         }
-        speeds = measure(sides, options.frames, options.rounds)
+        speeds = speeds_in_turns(sides, options.frames, options.rounds)
     print(f"{options.backbone}, batches of {options.batch_size}, fp32, {torch.get_num_threads()} threads, images/s")
     for name, values in speeds.items():
         print(f"  {name:26}{statistics.median(values):8.1f}   ({min(values):.1f} to {max(values):.1f})")

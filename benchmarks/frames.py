@@ -14,7 +14,6 @@ import math
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from itertools import count, islice, pairwise
 from pathlib import Path
@@ -22,6 +21,7 @@ from pathlib import Path
 import av
 import cv2
 import numpy as np
+from _timing import speeds_in_turns
 from PIL import Image
 
 from recipeflow.frames import QUALITY, VIDEO, Job, sample_recipe
@@ -90,17 +90,13 @@ def ours(job: Job, frames: int) -> int:
     return frames
 
 
-def measure(sides: dict[str, Callable[[], int]], frames: int, rounds: int) -> dict[str, list[float]]:
-    """Decoded frames a second of every side in every round, in turns, after a round to warm up."""
-    speeds: dict[str, list[float]] = {name: [] for name in sides}
-    for number in range(rounds + 1):
-        for name, run in sides.items():
-            started = time.perf_counter()
-            decoded = run()
-            if number:
-                speeds[name].append(frames / (time.perf_counter() - started))
-            assert decoded == frames
-    return speeds
+def checked(run: Callable[[], int], frames: int) -> Callable[[], None]:
+    """A side that fails if it does not decode every frame."""
+
+    def run_checked() -> None:
+        assert run() == frames
+
+    return run_checked
 
 
 def main() -> None:
@@ -122,7 +118,8 @@ def main() -> None:
             "OpenCV, sampled to JPEG": lambda: opencv(path, Path(name)),
             "vrf frames": lambda: ours(job, frames),
         }
-        speeds = measure(sides, frames, options.rounds)
+        sides = {side: checked(run, frames) for side, run in sides.items()}
+        speeds = speeds_in_turns(sides, frames, options.rounds)
     print(
         f"{frames} frames of {WIDTH} x {HEIGHT}, {RATE} fps, {megabits:.1f} Mbit/s, JPEG {QUALITY}, decoded frames/s"
     )

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +69,10 @@ class Retriever:
         model: VRFModel,
         processor: VRFProcessor,
         dataset: str | Path,
-        *,
-        weights: str | Path | None = None,
-        cache: str | Path | None = None,
-        announce: Callable[[str], None] = lambda line: None,
+        **options: Any,
     ) -> Retriever:
         """Embed the post-action images of a dataset folder; the arguments are those of `build_index`."""
-        return cls(
-            model, processor, build_index(model, processor, dataset, weights=weights, cache=cache, announce=announce)
-        )
+        return cls(model, processor, build_index(model, processor, dataset, **options))
 
     def save(self, model_folder: str | Path) -> Path:
         """Put the index into the folder of the saved model, from where it travels with the model."""
