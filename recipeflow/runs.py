@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +11,14 @@ import torch
 from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
-from recipeflow.batches import Pairs, PairTensors, make_tensors, split_folds
+from recipeflow.batches import Pairs, PairTensors, load_pairs, make_tensors, split_folds
 from recipeflow.errors import UsageError
 from recipeflow.evaluation import EvaluationSet, make_evaluation_set
 from recipeflow.features import FeatureTable, compute_features
 from recipeflow.folds import FOLDS
 from recipeflow.pixels import FramePixels
 from recipeflow.presets import TrainingConfig
+from recipeflow.training import VRFTrainer
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,36 @@ def open_images(
     if finetuned:
         return FramePixels.open(dataset, backbone)
     return compute_features(dataset, backbone=backbone, weights=weights, cache=cache)
+
+
+def start_training(
+    dataset: str | Path,
+    output: str | Path,
+    config: TrainingConfig,
+    fold: int | None,
+    *,
+    backbone: str,
+    weights: str,
+    cache: str | Path | None = None,
+    trackers: tuple[str, ...] = (),
+    announce: Callable[[str], None] = lambda line: None,
+) -> VRFTrainer:
+    """A trainer for a dataset folder, ready to train or to go on; ``announce`` is told which rows count.
+
+    The arguments are those of ``prepare_run`` and ``VRFTrainer``.
+    """
+    if fold is not None:
+        split_folds(fold)  # refused before any work is done
+    pairs = load_pairs(dataset, open_images(dataset, backbone, weights, cache, config.finetune))
+    run = prepare_run(pairs, config, fold, backbone, weights)
+    trainer = VRFTrainer(
+        run.model, run.processor, config, run.train_data, output, eval_data=run.eval_data, trackers=trackers
+    )
+    if trainer.accelerator.is_main_process:
+        usable = int(pairs.usable(config.inputs).sum())
+        announce(f"{usable} of {len(pairs.folds)} rows have what {' + '.join(config.inputs)} needs")
+        announce(f"training on {len(run.train_data)} of them, in {trainer.steps} steps")
+    return trainer
 
 
 def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:

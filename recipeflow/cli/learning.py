@@ -108,10 +108,8 @@ def train(
 
     Example:  vrf train vrf --fold 0 --out run
     """
-    from recipeflow.batches import load_pairs, split_folds
     from recipeflow.presets import get_preset
-    from recipeflow.runs import open_images, prepare_run
-    from recipeflow.training import VRFTrainer
+    from recipeflow.runs import start_training
 
     config = get_preset(
         preset,
@@ -127,22 +125,14 @@ def train(
         evaluate_every=evaluate_every,
         checkpoint_every=checkpoint_every,
     )
-    if fold is not None:
-        split_folds(fold)  # refused before any work is done
-    pairs = load_pairs(dataset, open_images(dataset, backbone, weights, cache, finetune))
-    run = prepare_run(pairs, config, fold, backbone, weights)
-    trackers = tuple(tracker or ())
-    trainer = VRFTrainer(
-        run.model, run.processor, config, run.train_data, out, eval_data=run.eval_data, trackers=trackers
+    source = {"backbone": backbone, "weights": weights, "cache": cache}
+    trainer = start_training(
+        dataset, out, config, fold, **source, trackers=tuple(tracker or ()), announce=errors.print
     )
-    is_main = trainer.accelerator.is_main_process
-    if is_main:
-        errors.print(f"{int(pairs.usable(config.inputs).sum())} of {len(pairs.folds)} rows have what {inputs} needs")
-        errors.print(f"training on {len(run.train_data)} of them, in {trainer.steps} steps")
     trainer.train()
-    figures = {} if run.eval_data is None else trainer.evaluate()
+    figures = {} if trainer.eval_data is None else trainer.evaluate()
     pushed = trainer.push_to_hub(push_to) if push_to else None
-    if is_main:
+    if trainer.accelerator.is_main_process:
         output.print(f"wrote {out}/model", *(f"{name} {value:.4g}" for name, value in figures.items()), markup=False)
         if pushed:
             output.print(pushed, markup=False)
