@@ -5,7 +5,8 @@ import pytest
 from PIL import Image
 
 from recipeflow.graph import build_graph
-from recipeflow.graph_drawing import draw_graph, lay_out
+from recipeflow.graph_drawing import draw_graph
+from recipeflow.graph_layout import lay_out
 from recipeflow.kitchen.cooking import devise_recipe
 from recipeflow.recipe import Flow, Line, Recipe, Word
 from recipeflow.release import read_release
