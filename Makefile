@@ -45,8 +45,13 @@ demo/vrf/README.md: | $(READY)
 	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --used-only --overwrite
 	$(BIN)/vrf build demo/kitchen --out demo/vrf --overwrite
 
-test: $(DEV)  ## Run all tests
+test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font for those of pages, where it may
+	@$(BIN)/python -m tests.browser.chromium || $(INSTALL_CHROMIUM)
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Only as root and with apt-get; elsewhere the browser tests are skipped, and the last line of the run says so.
+INSTALL_CHROMIUM := { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
+	&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk > /dev/null; } || true
 
 check: $(DEV)  ## Lint and check the format
 	$(BIN)/ruff check .

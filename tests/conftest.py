@@ -32,3 +32,14 @@ def release(tmp_path: Path) -> Path:
 # On CI the same examples every time: a random find there would blame whoever pushed last.
 settings.register_profile("vrf", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("vrf")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say on the very last line that pages were not tried in a browser, where none was found."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", ()) if reporter else ()
+    number = sum("no Chromium" in str(report.longrepr) for report in skipped)
+    if number:
+        reporter.write_line(
+            f"NOT RUN: {number} browser tests, because no Chromium was found (see tests/browser/conftest.py)"
+        )

@@ -1,0 +1,75 @@
+// A recipe's lines as words, with its entities as coloured spans. Used for reading and for annotating alike.
+
+import { element } from "./dom.js";
+
+/**
+ * The text of a recipe: one part per section, one paragraph per line, one span per word.
+ *
+ * Every word carries `data-word`, every entity `data-entity` and `data-tag`, so that a page can listen on the whole
+ * text and know what was meant. Options: `heading(name)` names a section; `entityProps(entity)` adds properties to an
+ * entity's span (tab stop, role, state classes as `class`); `lineExtra(section, line)` gives an element to set at the end of a line.
+ */
+export function recipeText(view, options = {}) {
+  const parts = view.sections.map((section, number) =>
+    element(
+      "section",
+      { class: `text-section text-${section.name}` },
+      element("h3", {}, options.heading ? options.heading(section.name) : section.name),
+      section.lines.map((line, row) => textLine(view, number, row, line, options)),
+    ),
+  );
+  return element("div", { class: "recipe-text", lang: "ja" }, parts);
+}
+
+function textLine(view, section, row, line, options) {
+  const entities = view.entities.filter((entity) => entity.section === section && entity.line === row);
+  const starts = new Map(entities.map((entity) => [entity.start, entity]));
+  const spans = [];
+  for (let at = 0; at < line.words.length; ) {
+    const entity = starts.get(at);
+    if (entity) spans.push(entitySpan(entity, line.words.slice(entity.start, entity.end), options));
+    else spans.push(wordSpan(line.words[at]));
+    at = entity ? Math.max(entity.end, at + 1) : at + 1;
+  }
+  const extra = options.lineExtra ? options.lineExtra(section, row) : null;
+  return element("p", { class: "text-line", data: { section, line: row } }, spans, extra);
+}
+
+function entitySpan(entity, words, options) {
+  const { class: more = "", data = {}, ...props } = options.entityProps ? options.entityProps(entity) : {};
+  return element(
+    "span",
+    { class: `entity tag-${entity.tag} ${more}`, data: { entity: entity.id, tag: entity.tag, ...data }, ...props },
+    words.map(wordSpan),
+    element("span", { class: "tag-badge", "aria-hidden": "true" }, entity.tag),
+  );
+}
+
+function wordSpan(word) {
+  return element("span", { class: word.text === null ? "word textless" : "word", data: { word: word.id } }, shownWord(word));
+}
+
+/** A word's text; where the release has none, one box per character, so that lengths still show. */
+export function shownWord(word) {
+  return word.text === null ? "▯".repeat(Math.max(word.end - word.start, 1)) : word.text;
+}
+
+/** An entity's text, made of its words; boxes where there is none. */
+export function shownEntity(view, entity) {
+  const words = view.sections[entity.section].lines[entity.line].words.slice(entity.start, entity.end);
+  return words.map(shownWord).join("");
+}
+
+/** Where every entity of `host` stands, in pixels from the top left of `host`; the first row of one that wraps. */
+export function measureEntities(host) {
+  const origin = host.getBoundingClientRect();
+  const places = new Map();
+  for (const span of host.querySelectorAll("[data-entity]")) {
+    const box = span.getClientRects()[0];
+    if (!box) continue;
+    const left = box.left - origin.left + host.scrollLeft;
+    const top = box.top - origin.top + host.scrollTop;
+    places.set(span.dataset.entity, { left, top, right: left + box.width, bottom: top + box.height });
+  }
+  return places;
+}
