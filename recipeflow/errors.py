@@ -200,6 +200,10 @@ class DatasetFolderError(VRFError):
     """A folder that is no built dataset, or one that cannot be read."""
 
 
+class SourceFolderError(VRFError):
+    """A folder that is neither a release nor a built dataset."""
+
+
 class BackboneError(VRFError):
     """A backbone that does not exist, whose weights cannot be had, or that is not the one asked for."""
 
@@ -342,3 +346,7 @@ class ExecutionError(VRFError):
 
 class AgreementError(VRFError):
     """Two annotations that cannot be compared: of other words, or of no recipe in common."""
+
+
+class ReportError(VRFError):
+    """An experiment that no report can be made of: not run, not whole, or of another dataset."""
