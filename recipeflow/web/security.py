@@ -1,0 +1,187 @@
+"""Who may talk to a local server: only its own pages, only under its own name, and only with its token if it has one.
+
+A server on 127.0.0.1 is within reach of every page that the user's browser opens. Three checks keep those out:
+
+- **Host**: a page of ``evil.example`` whose name is made to point at 127.0.0.1 (DNS rebinding) still sends that name.
+- **Origin** and content type: another page's request that changes something says where it comes from, and cannot be
+  JSON unless we allow it, which we never do.
+- **Token**: beyond this machine, only who was given the address with the token gets anything at all.
+
+Every answer forbids the browser to run or load anything that does not come from the server itself.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Collection
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from recipeflow.errors import UsageError
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+SHORTEST_TOKEN = 8
+_SAFE = frozenset({"GET", "HEAD"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine and nothing else."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_exposure(host: str, token: str | None) -> None:
+    """Refuse to listen beyond this machine without a token.
+
+    Raises:
+        UsageError: Where that was asked for, or with a token that is easily guessed.
+    """
+    if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
+        message = f"expected a token of at least {SHORTEST_TOKEN} plain characters, found {len(token)}"
+        raise UsageError(f"{message}; choose a longer one")
+    if token is None and not is_loopback(host):
+        raise UsageError(
+            f"expected --token with --host {host}, found none: everybody in that network could change everything; "
+            "pass --token, or leave --host away to listen on 127.0.0.1 only"
+        )
+
+
+class Guard:
+    """ASGI middleware that lets only proper requests through, and puts the security headers on every answer.
+
+    Args:
+        app: The application.
+        host: The address that the server listens on.
+        port: Its port.
+        token: What a request has to bring, in the cookie or as a bearer token; nothing by default.
+    """
+
+    def __init__(self, app: ASGIApp, host: str, port: int, token: str | None = None) -> None:
+        self.app = app
+        self.port = port
+        self.token = token
+        self.cookie = f"vrf_token_{port}"  # browsers keep cookies by host, whatever the port
+        self.any_address = host in ("0.0.0.0", "::", "")
+        self.names = _own_names(host)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        refusal = self._refusal(scope)
+        await (self.app if refusal is None else refusal)(scope, receive, send_guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if not self._is_own(host):
+            return _refuse(403, "host", f"expected this server's own name, found the host {host[:100]!r}")
+        origin = headers.get("origin")
+        if origin is not None and (
+            urlsplit(origin).scheme not in ("http", "https") or urlsplit(origin).netloc != host
+        ):
+            return _refuse(403, "origin", f"expected a request of this server's own pages, found {origin[:100]!r}")
+        changes = scope["method"] not in _SAFE
+        if changes and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return _refuse(403, "origin", "expected a request of this server's own pages, found another site's")
+        if self.token is not None and (refusal := self._token_refusal(scope, headers)) is not None:
+            return refusal
+        if changes and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return _refuse(415, "content_type", "expected Content-Type: application/json")
+        return None
+
+    def _is_own(self, host: str) -> bool:
+        name, port = _split_host(host)
+        if port != self.port:
+            return False
+        return name in self.names or (self.any_address and _is_address(name))
+
+    def _token_refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if scope["method"] == "GET" and self._is_token("".join(query.pop("token", ()))):
+            rest = urlencode(query, doseq=True)
+            # Two slashes at the start would name another host.
+            answer = RedirectResponse("/" + scope["path"].lstrip("/\\") + (f"?{rest}" if rest else ""), 303)
+            answer.set_cookie(self.cookie, self.token, httponly=True, samesite="lax", path="/")
+            return answer
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        if self._is_token(_cookie(headers, self.cookie)) or self._is_token(bearer):
+            return None
+        reason = "expected the token that this server was started with: open the address that it printed"
+        if scope["path"].startswith("/api/"):
+            return _refuse(401, "token", reason)
+        return PlainTextResponse(reason + "\n", 401)
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.token.encode())
+
+
+def _refuse(status: int, code: str, reason: str) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "reason": reason, "detail": {}}}, status)
+
+
+def _own_names(host: str) -> Collection[str]:
+    names = {host.lower()}
+    if is_loopback(host) or host in ("0.0.0.0", "::", ""):
+        names |= {"127.0.0.1", "localhost", "::1"}
+    if not is_loopback(host):
+        names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+    return names
+
+
+def _split_host(host: str) -> tuple[str, int | None]:
+    """The name and port of a Host header; a name that cannot be read is none of ours."""
+    try:
+        parts = urlsplit(f"//{host}")
+        return (parts.hostname or "").lower(), 80 if parts.port is None else parts.port
+    except ValueError:
+        return "", None
+
+
+def _is_address(name: str) -> bool:
+    """Whether a name is an address: no rebinding comes by one, it needs a name that can be made to point elsewhere."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value

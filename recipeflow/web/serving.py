@@ -1,0 +1,104 @@
+"""Run a web application on this machine: one address, printed once it answers, and a clean stop."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from types import FrameType
+from urllib.parse import quote
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from recipeflow.errors import UsageError
+from recipeflow.web.security import Guard, check_exposure
+
+HOST = "127.0.0.1"
+
+
+def serve(
+    app: ASGIApp,
+    *,
+    host: str = HOST,
+    port: int = 0,
+    token: str | None = None,
+    announce: Callable[[str], None] = print,
+    open_browser: bool = False,
+) -> None:
+    """Serve until Ctrl-C or SIGTERM, behind the checks of ``recipeflow.web.security``.
+
+    Args:
+        app: The application.
+        host: The address to listen on; beyond this machine it needs a token.
+        port: The port; 0 takes a free one.
+        token: What every request has to bring.
+        announce: Called with the address once the server answers.
+        open_browser: Open that address.
+
+    Raises:
+        UsageError: Where the address cannot be had, or must not.
+    """
+    check_exposure(host, token)
+    listener = _listen(host, port)
+    port = listener.getsockname()[1]
+    config = uvicorn.Config(
+        Guard(app, host, port, token), log_level="warning", access_log=False, timeout_graceful_shutdown=2, ws="none"
+    )
+    server = _AnnouncingServer(config, lambda: _welcome(_address(host, port, token), announce, open_browser))
+    # uvicorn passes the signal on when it has stopped: as an exit, so that whoever called us can close their files.
+    previous = signal.signal(signal.SIGTERM, _exit)
+    try:
+        server.run([listener])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+        listener.close()
+
+
+class _AnnouncingServer(uvicorn.Server):
+    """A server that says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.tell_started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self.tell_started()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.socket(family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        message = f"expected to be able to listen on {host}, port {port}, found: {reason}"
+        raise UsageError(f"{message}; is it running already? Choose another --port, or 0 for a free one") from None
+    return listener
+
+
+def _address(host: str, port: int, token: str | None) -> str:
+    shown = socket.gethostname() if host in ("0.0.0.0", "::", "") else host
+    shown = f"[{shown}]" if ":" in shown else shown
+    query = "" if token is None else f"?token={quote(token, safe='')}"
+    return f"http://{shown}:{port}/{query}"
+
+
+def _welcome(address: str, announce: Callable[[str], None], open_browser: bool) -> None:
+    announce(address)
+    if open_browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    sys.exit(0)
