@@ -350,3 +350,48 @@ class AgreementError(VRFError):
 
 class ReportError(VRFError):
     """An experiment that no report can be made of: not run, not whole, or of another dataset."""
+
+
+class RefusedError(VRFError):
+    """Something that an annotation must not become; nothing was changed.
+
+    Args:
+        code: What a page translates.
+        reason: The same for a person, in English.
+        detail: The values that both speak of.
+    """
+
+    def __init__(self, code: str, reason: str, **detail: object) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.detail = detail
+
+
+class RequestError(VRFError):
+    """An operation that is none: an unknown name, or fields that are missing or of the wrong type."""
+
+
+class DatabaseError(VRFError):
+    """A database of annotations that cannot be opened, read or written; what was saved before is intact."""
+
+
+class DamagedDatabaseError(DatabaseError):
+    """A database whose content is not what was written."""
+
+
+class ForeignDatabaseError(DatabaseError):
+    """A file that is no database of annotations, or one that a newer version made."""
+
+
+class DatabaseInUseError(DatabaseError):
+    """A database that another process writes to."""
+
+
+class ConflictError(VRFError):
+    """Somebody else, or the same person in another tab, was faster; nothing was changed."""
+
+    def __init__(self, base: int, revision: int) -> None:
+        super().__init__(f"expected a change of revision {revision}, found one of {base}; look at what happened since")
+        self.base = base
+        self.revision = revision
