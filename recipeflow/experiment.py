@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 import recipeflow
+from recipeflow.answers import answers_file, checksum, collect_answers, job_file
 from recipeflow.batches import Pairs, load_pairs, split_folds
 from recipeflow.dataset_package import read_source
 from recipeflow.durable import write_aside, write_json
@@ -78,7 +79,7 @@ class Job:
     @property
     def file(self) -> Path:
         """Where its result lies, below the experiment's folder."""
-        return Path("jobs") / self.row / f"fold-{self.fold}.json"
+        return job_file(self.row, self.fold)
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def run_experiment(
     waiting = [job for job in jobs if read_result(out, job, settings) is None]
     started = time.perf_counter()
     for job, result in progress_bar(_run_all(experiment, waiting, workers), len(waiting), "training models"):
-        write_json(out / job.file, {"settings": settings, **result})
+        write_result(out, job, settings, result)
     pairs = load_pairs(experiment.dataset, features)
     results = collect_results(out, jobs, settings, pairs, read_source(Path(experiment.dataset)))
     results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
@@ -167,6 +168,15 @@ def run_experiment(
     write_aside(out / "results.md", results_page(results))
     draw_plots(_results_by_title(out, jobs, settings), out / "plots")
     return results
+
+
+def write_result(out: Path, job: Job, settings: dict[str, Any], result: dict[str, Any]) -> None:
+    """Write what a job found: its answers first, then the figures, which vouch for them and mark it as finished."""
+    answers = result.pop("answers", None)
+    if answers is not None:
+        write_aside(out / answers_file(job.row, job.fold), answers)
+        result["answers_sha256"] = checksum(answers)
+    write_json(out / job.file, {"settings": settings, **result})
 
 
 def read_result(out: Path, job: Job, settings: dict[str, Any]) -> dict[str, Any] | None:
@@ -244,6 +254,7 @@ def run_job(job: Job) -> dict[str, Any]:
         "rows": run.eval_data.rows.tolist(),
         "history": trainer.state.history,
         "seconds": time.perf_counter() - started,
+        "answers": collect_answers(model, trainer.eval_data, _pairs, job.fold).to_bytes(),
     }
 
 
