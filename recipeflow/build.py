@@ -210,7 +210,12 @@ def _manifest(
     """What was built from what; building the same release again gives the same."""
     return {
         "builder": f"recipeflow {recipeflow.__version__}",
-        "release": {"source": release.source, "licence": release.licence, "version": release.version},
+        "release": {
+            "source": release.source,
+            "licence": release.licence,
+            "version": release.version,
+            "glossary": dict(release.glossary),
+        },
         "configs": {
             config: {
                 "rows": info.splits["train"].num_examples,

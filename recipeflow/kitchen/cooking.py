@@ -14,7 +14,7 @@ from recipeflow.kitchen.camera import Camera, Look
 from recipeflow.kitchen.film import Film, render_film, shoot_film
 from recipeflow.kitchen.plan import Plan
 from recipeflow.kitchen.planner import plan_recipe
-from recipeflow.kitchen.writer import write_recipe
+from recipeflow.kitchen.writer import add_meanings, write_recipe
 from recipeflow.progress import progress_bar
 from recipeflow.recipe import Recipe
 from recipeflow.release import ReleaseInfo, ReleaseWriter
@@ -101,7 +101,7 @@ def cook_release(
     with writer:
         for cooked in progress_bar(_cook_all(recipes, seed, used_only, workers), recipes, "cooking recipes"):
             writer.add(cooked.recipe, cooked.frames)
-            glossary.update(cooked.glossary)
+            add_meanings(glossary, cooked.glossary)
         details = {"seed": seed, "recipes": recipes, "frames": "used only" if used_only else "all"}
         writer.info = ReleaseInfo(SOURCE, "MIT", VERSION, dict(sorted(glossary.items())), details)
 

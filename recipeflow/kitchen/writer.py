@@ -7,7 +7,7 @@ the one before it is linked to it directly, what is removed hangs on by ``F-part
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -51,7 +51,7 @@ class Manuscript:
         lines = self.sections[self.section]
         entity = word_id(self.section, len(lines) - 1, len(lines[-1]))
         lines[-1].extend((word, f"{tag}-{'I' if i else 'B'}") for i, word in enumerate(words))
-        self.glossary["".join(words)] = english
+        add_meanings(self.glossary, {"".join(words): english})
         return entity
 
     def link(self, start: str, end: str, label: str) -> None:
@@ -65,6 +65,13 @@ class Manuscript:
     def sorted_flows(self) -> tuple[Flow, ...]:
         """The edges in reading order of their starts, as the release lists them."""
         return tuple(sorted(self.flows, key=lambda flow: (_position(flow.start), _position(flow.end))))
+
+
+def add_meanings(glossary: dict[str, str], more: Mapping[str, str]) -> None:
+    """Add to a glossary; a word with two meanings, as 切 for cut and drain, keeps both."""
+    for word, english in more.items():
+        known = glossary.get(word, english)
+        glossary[word] = " / ".join(sorted({*known.split(" / "), *english.split(" / ")}))
 
 
 def _line(words: Iterable[tuple[str, str]]) -> Line:

@@ -1,0 +1,106 @@
+"""What a gallery shows of a recipe and searches in, and all that its page shows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from recipeflow.explore.graph_view import graph_views
+from recipeflow.explore.tracing import find_carriers, follow_ingredients, light_actions
+from recipeflow.graph import pair_objects
+from recipeflow.program import Argument, Mention, Program, make_program
+from recipeflow.program_text import format_program
+from recipeflow.recipe import LABELS, Recipe
+from recipeflow.web.views import recipe_view
+
+HasPicture = Callable[[int], bool]
+"""Whether a frame of a recipe is there, by its number."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A recipe in the index: what it is called, what is in it, what is done, and its cover picture."""
+
+    id: str
+    title: str | None
+    english: str | None
+    cover: int | None
+    ingredients: list[str]
+    verbs: list[str]
+    labels: list[str]
+    actions: int
+    objects: int
+    entities: int
+
+    def packed(self, places: Mapping[str, int]) -> list[Any]:
+        """The fields in order, as JSON, with words as their places in a list that many entries share."""
+        fields = (getattr(self, field.name) for field in dataclasses.fields(self))
+        return [[places[word] for word in value] if isinstance(value, list) else value for value in fields]
+
+    @property
+    def words(self) -> list[str]:
+        """All that ``packed`` needs places of."""
+        return [*self.ingredients, *self.verbs, *self.labels]
+
+
+def catalogue_entry(recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPicture) -> Entry:
+    """The entry of a recipe."""
+    used = {flow.label for flow in recipe.flows}
+    return Entry(
+        id=recipe.id,
+        title=recipe.title,
+        english=glossary.get(recipe.title or ""),
+        cover=find_cover(recipe, has_picture),
+        ingredients=_texts(mention.text for mention in make_program(recipe).inputs.values()),
+        verbs=_texts(action.text for action in recipe.actions),
+        labels=[label for label in LABELS if label in used],
+        actions=len(recipe.actions),
+        objects=len(recipe.state_changes),
+        entities=len(recipe.entities),
+    )
+
+
+def _texts(texts: Iterable[str | None]) -> list[str]:
+    return list(dict.fromkeys(text for text in texts if text is not None))
+
+
+def find_cover(recipe: Recipe, has_picture: HasPicture) -> int | None:
+    """The frame of the recipe's last result that is there: most often the finished dish."""
+    numbers = [number for change in reversed(recipe.state_changes) for number in (change.after, change.before)]
+    return next((number for number in numbers if number is not None and has_picture(number)), None)
+
+
+def recipe_page(recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPicture) -> dict[str, Any]:
+    """All that a recipe's page shows, beside the shape that every page draws."""
+    program = make_program(recipe)
+    carriers = find_carriers(recipe, program)
+    texts = [recipe.title, *(entity.text for entity in recipe.entities.values())]
+    english = {text: glossary[text] for text in texts if text is not None and text in glossary}
+    return {
+        "view": recipe_view(recipe),
+        # Pairs, because a word may be anything, even a name that has a meaning in an object.
+        "english": [list(pair) for pair in english.items()],
+        "pictures": [number for number in recipe.used_frames if has_picture(number)],
+        "lights": light_actions(recipe, carriers),
+        "trails": follow_ingredients(recipe, program, carriers, pair_objects(recipe)),
+        "graph": graph_views(recipe),
+        "program": format_program(program),
+        "english_program": format_program(translate(program, english)) if english else None,
+        "results": [program.variables[name].id for name in program.results],
+    }
+
+
+def translate(program: Program, english: Mapping[str, str]) -> Program:
+    """The same program with English words, as far as they are known."""
+
+    def put(mention: Mention) -> Mention:
+        arguments = tuple(
+            Argument(argument.label, value if isinstance(value := argument.value, str) else put(value))
+            for argument in mention.arguments
+        )
+        return replace(mention, text=english.get(mention.text or "", mention.text), arguments=arguments)
+
+    variables = {name: put(mention) for name, mention in program.variables.items()}
+    return replace(program, title=english.get(program.title or "", program.title), variables=variables)

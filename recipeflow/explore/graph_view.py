@@ -1,0 +1,60 @@
+"""The whole graph of a recipe, placed for a page: columns and rows, which the page turns into pixels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import networkx as nx
+
+from recipeflow.graph import build_graph
+from recipeflow.graph_layout import Place, lay_out
+from recipeflow.recipe import Recipe
+
+MODIFIES = "other-mod"
+
+
+def graph_views(recipe: Recipe) -> dict[str, Any]:
+    """The graph twice: ``all`` with every node, ``folded`` with quantities and the like inside what they modify.
+
+    A folded graph has a third fewer boxes, and stays readable where the whole one would not. ``notes`` says what is
+    folded into what.
+    """
+    graph = build_graph(recipe)
+    notes = fold_modifiers(graph)
+    folded = graph.subgraph(node for node in graph if node not in notes)
+    return {
+        "all": _placed(graph),
+        "folded": _placed(folded),
+        "notes": [[note, owner] for note, owner in notes.items()],
+    }
+
+
+def fold_modifiers(graph: nx.MultiDiGraph) -> dict[str, str]:
+    """What can stand inside the one node it modifies: nothing flows into it, and nothing else flows out of it."""
+    notes = {}
+    for node in graph:
+        flows = list(graph.out_edges(node, keys=True))
+        if not graph.in_degree(node) and len(flows) == 1 and flows[0][2] == MODIFIES:
+            notes[node] = flows[0][1]
+    return notes
+
+
+def _placed(graph: nx.MultiDiGraph) -> list[list[Any]]:
+    """Rows of id, column and row."""
+    return [[node, *place] for node, place in _spread(lay_out(graph)).items()]
+
+
+def _spread(places: dict[str, Place]) -> dict[str, Place]:
+    """The same places with neighbours in a column at least one row apart, so that boxes of one height do not touch."""
+    columns: defaultdict[float, list[str]] = defaultdict(list)
+    for node in sorted(places, key=lambda node: places[node][1]):
+        columns[places[node][0]].append(node)
+    spread = {}
+    for column, nodes in columns.items():
+        free = 0.0
+        for node in nodes:
+            row = max(places[node][1], free)
+            spread[node] = (column, row)
+            free = row + 1
+    return spread

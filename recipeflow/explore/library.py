@@ -1,0 +1,123 @@
+"""The recipes of a source, read as far as somebody has looked.
+
+The index is cut into chunks, so that the first is there at once however many recipes follow. A recipe is packed away
+when it was read: five thousand of them take some twenty megabytes, and any of them is unpacked for its page.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import zlib
+from typing import Any
+
+from recipeflow.errors import EmptyReleaseError, ReleaseProblem
+from recipeflow.explore.catalogue import Entry, catalogue_entry, recipe_page
+from recipeflow.explore.sources import Source
+from recipeflow.recipe import Recipe
+
+CHUNK = 100
+"""Recipes in a chunk of the index."""
+
+
+class Library:
+    """Recipes by their number. Safe to use from several threads.
+
+    Args:
+        source: Where they come from.
+        chunk: Recipes in a chunk.
+
+    Raises:
+        ReleaseProblem: Where the source cannot be read, or holds no readable recipe.
+    """
+
+    def __init__(self, source: Source, chunk: int = CHUNK) -> None:
+        self.source = source
+        self.chunk_size = chunk
+        self.problems: list[ReleaseProblem] = []
+        self._checked = source.recipes()
+        self._packed: list[bytes] = []
+        self._entries: list[Entry] = []
+        self._is_whole = False
+        self._lock = threading.RLock()
+        if self._find(0) is None:
+            raise self._nothing_to_show()
+
+    def _nothing_to_show(self) -> ReleaseProblem:
+        if self.problems:
+            first = self.problems[0]
+            hint = f"the first of {len(self.problems)} problems: {first}; run `vrf check` for all"
+            return EmptyReleaseError("expected a recipe without problems, found none", hint=hint)
+        return EmptyReleaseError(f"expected at least one recipe in {self.source.folder}, found none")
+
+    def _read_on(self, count: int) -> None:
+        """Read until there are ``count`` recipes, or all."""
+        while len(self._entries) < count and not self._is_whole:
+            try:
+                checked = next(self._checked, None)
+            except ReleaseProblem as problem:
+                # What was read before it can still be looked at.
+                if not self._entries:
+                    raise
+                self.problems.append(problem)
+                checked = None
+            if checked is None:
+                self._is_whole = True
+            elif checked.recipe is None:
+                self.problems.extend(checked.problems)
+            else:
+                recipe = checked.recipe
+                self._packed.append(zlib.compress(pickle.dumps(recipe)))
+                self._entries.append(catalogue_entry(recipe, self.source.info.glossary, self._has_picture(recipe)))
+
+    def _has_picture(self, recipe: Recipe) -> Any:
+        return lambda number: self.source.has_picture(recipe, number)
+
+    def chunk(self, number: int) -> dict[str, Any] | None:
+        """A part of the index: its recipes, their words and the English of those, and whether more follow.
+
+        The last chunk also names the recipes that could not be read. ``None`` beyond the end.
+        """
+        first = number * self.chunk_size
+        with self._lock:
+            self._read_on(first + self.chunk_size + 1)
+            entries = self._entries[first : first + self.chunk_size]
+            if not entries:
+                return None
+            is_last = self._is_whole and first + len(entries) == len(self._entries)
+            problems = [{"recipe": problem.recipe, "text": str(problem)} for problem in self.problems]
+        words = list(dict.fromkeys(word for entry in entries for word in entry.words))
+        places = {word: place for place, word in enumerate(words)}
+        return {
+            "first": first,
+            "words": words,
+            "english": [self.source.info.glossary.get(word) for word in words],
+            "recipes": [entry.packed(places) for entry in entries],
+            "more": not is_last,
+            "problems": problems if is_last else [],
+        }
+
+    def recipe(self, number: int) -> Recipe | None:
+        """A recipe by its number in the index; ``None`` beyond the end."""
+        packed = self._find(number)
+        return None if packed is None else pickle.loads(zlib.decompress(packed))
+
+    def _find(self, number: int) -> bytes | None:
+        with self._lock:
+            self._read_on(number + 1)
+            return self._packed[number] if number < len(self._packed) else None
+
+    def page(self, number: int) -> dict[str, Any] | None:
+        """All that the page of a recipe shows."""
+        recipe = self.recipe(number)
+        return None if recipe is None else recipe_page(recipe, self.source.info.glossary, self._has_picture(recipe))
+
+    def picture(self, number: int, frame: int) -> bytes | None:
+        """The encoded frame of a recipe, as its source has it."""
+        recipe = self.recipe(number)
+        return None if recipe is None else self.source.picture(recipe, frame)
+
+    def about(self) -> dict[str, Any]:
+        """What the pages say of the whole."""
+        info = self.source.info
+        return {"name": self.source.folder.resolve().name, "source": info.source, "licence": info.licence}

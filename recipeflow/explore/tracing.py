@@ -1,0 +1,105 @@
+"""What the explorer follows through a flow graph: an action back to its objects, an ingredient on to the dish."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import networkx as nx
+
+from recipeflow.graph import ImagePair, trace_objects
+from recipeflow.program import OBJECT, PASSES_ON, STANDS_FOR, Program
+from recipeflow.recipe import Flow, Recipe
+
+MEMBER = "F-set"
+
+
+def find_carriers(recipe: Recipe, program: Program) -> dict[str, set[str]]:
+    """For every input of the program, all mentions and actions that the food is in, on its way to the dish.
+
+    After an action on several foods at once, a mention of its result that carries the name of one of them means that
+    one only: cucumber and tomato are cut, and the *tomato* is salted. Without text that cannot be told, and the
+    mention means both.
+    """
+    objects = trace_objects(recipe)
+    into = _flows_by_end(recipe.flows)
+    order = list(nx.topological_sort(nx.DiGraph((flow.start, flow.end) for flow in recipe.flows)))
+    carriers = {}
+    for food in (mention.id for mention in program.inputs.values()):
+        found = carriers[food] = {food}
+        for node in order:
+            if any(flow.start in found and not _means_another(recipe, flow, objects, found) for flow in into[node]):
+                found.add(node)
+    return carriers
+
+
+def _flows_by_end(flows: Iterable[Flow]) -> defaultdict[str, list[Flow]]:
+    """The flows by which food and tools go on, without those that only say when and how."""
+    into: defaultdict[str, list[Flow]] = defaultdict(list)
+    for flow in flows:
+        if flow.label in PASSES_ON:
+            into[flow.end].append(flow)
+    return into
+
+
+def _means_another(recipe: Recipe, flow: Flow, objects: Mapping[str, tuple[str, ...]], found: set[str]) -> bool:
+    name = recipe.entities[flow.end].text
+    if flow.label not in STANDS_FOR or name is None:
+        return False
+    namesakes = [thing for thing in objects.get(flow.start, ()) if recipe.entities[thing].text == name]
+    return bool(namesakes) and found.isdisjoint(namesakes)
+
+
+def light_actions(recipe: Recipe, carriers: Mapping[str, set[str]]) -> dict[str, dict[str, list[str]]]:
+    """For every action what lights up with it, as ids.
+
+    ``objects`` are what it is done to, by tracing the flows; ``through`` are the mentions between them and the action,
+    such as the name of a set of foods; ``origins`` are the inputs that are in the objects by now.
+    """
+    into = _flows_by_end(flow for flow in recipe.flows if flow.label in (OBJECT, MEMBER))
+    return {
+        action: {
+            "objects": list(objects),
+            "through": _between(action, set(objects), into),
+            "origins": [food for food, found in carriers.items() if not found.isdisjoint(objects)],
+        }
+        for action, objects in trace_objects(recipe).items()
+    }
+
+
+def _between(action: str, objects: set[str], into: Mapping[str, list[Flow]]) -> list[str]:
+    """The mentions on the way from an action back to its objects."""
+    found: dict[str, None] = {}
+    waiting = [action]
+    while waiting:
+        for start in (flow.start for flow in into.get(waiting.pop(0), ())):
+            if start not in objects and start not in found:
+                found[start] = None
+                waiting.append(start)
+    return list(found)
+
+
+def follow_ingredients(
+    recipe: Recipe, program: Program, carriers: Mapping[str, set[str]], pairs: Sequence[ImagePair]
+) -> list[dict[str, Any]]:
+    """The state trail of every input: the actions that it goes through on its way to the dish, in order.
+
+    A step names its action, the label by which the ingredient comes into it, and ``rows``, the positions of its image
+    pairs among ``pairs``: those of objects that the ingredient is in. Where it is in none of them, because the objects
+    are added to it, they are those of all its objects.
+    """
+    rows: defaultdict[str, list[int]] = defaultdict(list)
+    for number, pair in enumerate(pairs):
+        rows[pair.action.id].append(number)
+    into = _flows_by_end(recipe.flows)
+    trails = []
+    for food, found in carriers.items():
+        steps = []
+        for action in (step.id for step in program.steps.values() if step.id in found):
+            labels = [flow.label for flow in into[action] if flow.start in found]
+            own = [row for row in rows[action] if (thing := pairs[row].object) and thing.id in found]
+            label = OBJECT if OBJECT in labels else labels[0]
+            steps.append({"action": action, "label": label, "rows": own or rows[action]})
+        trails.append({"ingredient": food, "steps": steps})
+    return trails
