@@ -10,16 +10,19 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from modeling_vrf import VRFModel
-from recipeflow.batches import Pairs
 from recipeflow.errors import ReportError
-from recipeflow.evaluation import EvaluationSet
 from recipeflow.metrics import CHUNK
+
+if TYPE_CHECKING:  # who only reads answers need not wait for transformers
+    from modeling_vrf import VRFModel
+    from recipeflow.batches import Pairs
+    from recipeflow.evaluation import EvaluationSet
 
 FOUND = 5
 """Candidates kept of every query, the best first."""

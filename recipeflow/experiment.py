@@ -35,11 +35,10 @@ from recipeflow.metrics import RetrievalMetrics, random_ranks, summarize_ranks
 from recipeflow.plots import draw_plots
 from recipeflow.presets import TrainingConfig
 from recipeflow.progress import progress_bar
-from recipeflow.results import results_page
+from recipeflow.report_page import write_report
+from recipeflow.results import RESULTS, results_page
 from recipeflow.runs import prepare_run
 from recipeflow.training import VRFTrainer
-
-RESULTS = "results.json"
 
 
 @dataclass(frozen=True)
@@ -164,9 +163,11 @@ def run_experiment(
     pairs = load_pairs(experiment.dataset, features)
     results = collect_results(out, jobs, settings, pairs, read_source(Path(experiment.dataset)))
     results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
+    results["dataset"] = experiment.dataset
     write_json(out / RESULTS, results)
     write_aside(out / "results.md", results_page(results))
     draw_plots(_results_by_title(out, jobs, settings), out / "plots")
+    write_report(out, experiment.dataset)
     return results
 
 

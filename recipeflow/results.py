@@ -11,6 +11,9 @@ from recipeflow.tables import Table
 
 Results = dict[str, Any]
 
+RESULTS = "results.json"
+"""The file, in the folder of an experiment."""
+
 SIMULATED = (
     "These pictures are simulated, and the kitchen that made them was calibrated to the paper's regime: how the rows "
     "compare says nothing about real food, and is no evidence for the paper's claim."

@@ -27,7 +27,7 @@ class Table:
     def rich(self) -> RichTable:
         """For the terminal."""
         table = RichTable(title=self.title, title_justify="left", title_style="bold")
-        for column, right in zip(self.columns, self._numeric(), strict=True):
+        for column, right in zip(self.columns, self.numeric(), strict=True):
             table.add_column(column, justify="right" if right else "left")
         for row in self.rows:
             table.add_row(*map(format_cell, row))
@@ -35,12 +35,13 @@ class Table:
 
     def markdown(self) -> str:
         """For a document, with the title as a heading."""
-        rules = ["---:" if right else "---" for right in self._numeric()]
+        rules = ["---:" if right else "---" for right in self.numeric()]
         rows = [self.columns, rules, *([format_cell(cell) for cell in row] for row in self.rows)]
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         return f"### {self.title}\n\n" + "\n".join(lines) + "\n"
 
-    def _numeric(self) -> list[bool]:
+    def numeric(self) -> list[bool]:
+        """Which columns hold no text, and are set flush right."""
         return [all(not isinstance(row[i], str) for row in self.rows) for i in range(len(self.columns))]
 
 

@@ -1,4 +1,4 @@
-"""Commands that learn from data: ``features``, ``train``, ``evaluate`` and ``experiment``."""
+"""Commands that learn from data: ``features``, ``train``, ``evaluate``, ``experiment`` and ``report``."""
 
 from __future__ import annotations
 
@@ -194,4 +194,26 @@ def experiment(
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
     else:
         output.print(short_table(results).rich(), results_notes(results), sep="\n")
-        output.print(f"all figures and plots: {out}/results.md", markup=False)
+        output.print(f"all figures and plots: {out}/results.md; with pictures: {out}/report.html", markup=False)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A folder that vrf experiment wrote.")],
+    dataset: Annotated[
+        Path | None,
+        typer.Option(help="The dataset it was run on, for words and pictures; as results.json has it by default."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The page; report.html in the folder by default.", show_default=False)
+    ] = None,
+) -> None:
+    """Make the page of an experiment again: tables, curves, queries with pictures, accuracy by word, a map.
+
+    It is one file that needs no network and runs no script; `vrf experiment` writes it too.
+
+    Example:  vrf report experiment --dataset vrf
+    """
+    from recipeflow.report_page import write_report
+
+    output.print(f"wrote {write_report(folder, dataset, out)}", markup=False, soft_wrap=True)
