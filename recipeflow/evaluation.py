@@ -51,8 +51,8 @@ def make_evaluation_set(
 
 
 @torch.no_grad()
-def rank_queries(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
-    """The rank of every query's own image; the model is left in the mode it was in."""
+def embed_set(model: VRFModel, data: EvaluationSet) -> tuple[torch.Tensor, torch.Tensor]:
+    """The embeddings of all queries and of all candidates; the model is left in the mode it was in."""
     was_training = model.training
     model.eval()
     features = _features(model, data)
@@ -62,7 +62,12 @@ def rank_queries(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
         queries.append(model.get_query_embeds(**data.queries.words_of(rows), pre_features=pre))
     images = [model.get_image_embeds(post_features=features[part]) for part in data.candidates.split(CHUNK)]
     model.train(was_training)
-    return rank_targets(torch.cat(queries), torch.cat(images), data.targets)
+    return torch.cat(queries), torch.cat(images)
+
+
+def rank_queries(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
+    """The rank of every query's own image."""
+    return rank_targets(*embed_set(model, data), data.targets)
 
 
 def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
