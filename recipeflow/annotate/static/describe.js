@@ -1,0 +1,57 @@
+// Operations and refusals in words, for tooltips, conflicts and notices.
+
+import { shownEntity } from "/shared/words.js";
+
+import { hasSentence, t } from "./language.js";
+
+/** The text of an entity of a document, or its id where the document has it no more. */
+export function entityText(view, id) {
+  if (id === null || id === undefined) return t("object.unnamed");
+  const entity = view.entities.find((each) => each.id === id);
+  return entity ? shownEntity(view, entity) : id;
+}
+
+/** The text of words `start` to `end` of a line. */
+export function wordsText(view, { section, line, start, end }) {
+  const words = view.sections[section]?.lines[line]?.words.slice(start, end) ?? [];
+  return words.map((word) => word.text ?? "▯").join("");
+}
+
+/** One operation as a short sentence. */
+export function describeOperation(view, operation) {
+  const values = { ...operation };
+  for (const name of ["entity", "start", "end", "object", "action"]) {
+    if (typeof operation[name] === "string") values[name] = entityText(view, operation[name]);
+  }
+  if (operation.op === "tag") values.text = wordsText(view, operation);
+  if (operation.key) values.what = objectText(view, operation.key);
+  if (operation.op === "frame") values.value = sideText(operation.value);
+  if (operation.side) values.side = t(`side.${operation.side}`);
+  if (operation.step) values.step = t(`step.${operation.step}`);
+  values.count = (operation.items ?? operation.keys ?? operation.changes ?? []).length;
+  const name = operation.op === "done" && !operation.done ? "op.undone" : `op.${operation.op}`;
+  return hasSentence(name) ? t(name, values) : operation.op;
+}
+
+/** `action: object` of a state change, by its key. */
+export function objectText(view, key) {
+  const found = view.objects.find((object) => object.key === key);
+  return found ? `${entityText(view, found.action)} / ${entityText(view, found.object)}` : key;
+}
+
+/** A frame number, "not visible" or "not set". */
+export function sideText(value) {
+  if (value === null || value === undefined) return t("frame.unset");
+  return value === "none" ? t("frame.none") : t("frame.number", { number: value });
+}
+
+/** Why the server refused, in the language of the interface. */
+export function describeRefusal(view, refusal) {
+  const detail = { ...refusal.detail };
+  for (const name of ["entity", "start", "end", "object", "action"]) {
+    if (typeof detail[name] === "string") detail[name] = entityText(view, detail[name]);
+  }
+  if (Array.isArray(detail.path)) detail.path = detail.path.map((id) => entityText(view, id)).join(" → ");
+  const name = `refused.${refusal.code}`;
+  return hasSentence(name) ? t(name, detail) : refusal.message;
+}

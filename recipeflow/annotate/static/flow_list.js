@@ -1,0 +1,62 @@
+// All flows as a list: of the entity at hand, or of the whole recipe; each can be chosen, re-labelled and deleted.
+
+import { flowKey } from "/shared/arcs.js";
+import { element, replaceContent } from "/shared/dom.js";
+
+import { entityText } from "./describe.js";
+import { t } from "./language.js";
+import { keepFocus } from "./shell.js";
+
+export class FlowList {
+  constructor({ onFocus, onChoose, onDelete }) {
+    this.handlers = { onFocus, onChoose, onDelete };
+    this.labels = null;
+    this.drawn = null;
+    this.title = element("h3");
+    this.rows = element("ul", { class: "flow-rows" });
+    this.element = element("div", { class: "flow-list" }, this.title, this.rows);
+    this.rows.addEventListener("pointerover", (event) => onFocus(this.flowAt(event.target)));
+    this.rows.addEventListener("pointerleave", () => onFocus(null));
+    this.rows.addEventListener("click", (event) => this.act(event));
+  }
+
+  flowAt(target) {
+    const row = target.closest("li");
+    return row ? this.shown[Number(row.dataset.row)] : null;
+  }
+
+  act(event) {
+    const flow = this.flowAt(event.target);
+    if (!flow) return;
+    if (event.target.closest(".delete")) this.handlers.onDelete(flow);
+    else if (event.target.closest("button")) this.handlers.onChoose(flow);
+  }
+
+  filter(labels) {
+    this.labels = labels;
+    this.drawn = null;
+    this.update(this.view, this.entity);
+  }
+
+  update(view, entity) {
+    if (this.drawn === view && this.entity === entity) return;
+    Object.assign(this, { view, entity, drawn: view });
+    const isMeant = (flow) => (entity ? flow.start === entity || flow.end === entity : true) && (this.labels === null || this.labels.has(flow.label));
+    this.shown = view.flows.filter(isMeant);
+    const names = new Map();
+    const nameOfEntity = (id) => names.get(id) ?? names.set(id, entityText(view, id)).get(id);
+    replaceContent(this.title, entity ? t("flows.here", { entity: nameOfEntity(entity) }) : t("flows.list", { count: view.flows.length }));
+    keepFocus(this.rows, () => replaceContent(this.rows, this.shown.map((flow, row) => flowRow(flow, row, nameOfEntity))));
+  }
+}
+
+function flowRow(flow, row, nameOfEntity) {
+  const text = `${nameOfEntity(flow.start)} → ${nameOfEntity(flow.end)}`;
+  return element(
+    "li",
+    { data: { row, flow: flowKey(flow) }, class: flow.pending ? "pending" : "" },
+    element("button", { type: "button", class: "quiet flow-row", data: { key: `flow ${flowKey(flow)}` } },
+      element("span", { class: "flow-text", lang: "ja" }, text), element("b", { class: `flow-label label-${flow.label}` }, flow.label)),
+    element("button", { type: "button", class: "quiet icon delete", "aria-label": `${t("flows.delete")}: ${text} ${flow.label}`, title: t("flows.delete") }, "×"),
+  );
+}

@@ -1,0 +1,30 @@
+// The language of the interface: English or Japanese, remembered in this browser.
+
+import { english } from "./english.js";
+import { japanese } from "./japanese.js";
+
+const DICTIONARIES = { en: english, ja: japanese };
+const KEPT = "vrf-language";
+
+/** The language in use, `en` or `ja`. */
+export function language() {
+  const kept = localStorage.getItem(KEPT);
+  if (kept in DICTIONARIES) return kept;
+  return navigator.language.startsWith("ja") ? "ja" : "en";
+}
+
+export function setLanguage(code) {
+  localStorage.setItem(KEPT, code);
+  document.documentElement.lang = code;
+}
+
+/** A sentence of the interface, with `{name}` replaced by values. */
+export function t(key, values = {}) {
+  const sentence = DICTIONARIES[language()][key] ?? english[key] ?? key;
+  return sentence.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/** Whether the interface has a sentence of this name. */
+export function hasSentence(key) {
+  return key in english;
+}

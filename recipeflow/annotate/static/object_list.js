@@ -1,0 +1,90 @@
+// The objects of every action, in the order in which they are annotated; each list can be edited by hand.
+
+import { element, replaceContent } from "/shared/dom.js";
+import { shownEntity } from "/shared/words.js";
+
+import { entityText, sideText } from "./describe.js";
+import { showThumbnail } from "./filmstrip.js";
+import { t } from "./language.js";
+import { keepFocus } from "./shell.js";
+
+export class ObjectList {
+  /** `onChoose(action, key)` is called with the action and object that were clicked, `session` takes the edits. */
+  constructor(session, onChoose) {
+    this.session = session;
+    this.onChoose = onChoose;
+    this.element = element("div", { class: "object-list" });
+  }
+
+  update(view, current) {
+    const groups = Map.groupBy(view.objects, (object) => object.action);
+    keepFocus(this.element, () =>
+      replaceContent(this.element, view.actions.map((action, i) => this.group(view, action, groups.get(action.action) ?? [], current, i))),
+    );
+    this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }
+
+  group(view, { action, linked, traced }, objects, current, number) {
+    const isCurrent = action === current.action;
+    const name = entityText(view, action);
+    const head = element(
+      "button",
+      { type: "button", class: "quiet action-head", data: { action, key: `action ${action}` }, on: { click: () => this.onChoose(action, objects[0]?.key ?? null) } },
+      element("span", { class: "soft" }, number + 1),
+      element("span", { class: "entity tag-Ac", lang: "ja" }, name),
+      linked ? null : element("span", { class: "soft small" }, t("frames.edited")),
+    );
+    const rows = objects.map((object, i) => this.row(view, object, i, objects.length, object.key === current.key));
+    return element(
+      "section",
+      { class: isCurrent ? "object-group current" : "object-group" },
+      head,
+      element("ul", {}, rows),
+      isCurrent ? this.editing(view, { action, linked, traced, name }) : null,
+    );
+  }
+
+  row(view, object, index, count, isCurrent) {
+    const name = entityText(view, object.object);
+    const sides = ["before", "after"].map((side) => this.sideBox(view, object, side));
+    const open = object.before === null || object.after === null;
+    const main = element(
+      "button",
+      { type: "button", class: "quiet object-row", "aria-current": isCurrent ? "true" : null, data: { object: object.key, key: `object ${object.key}` }, on: { click: () => this.onChoose(object.action, object.key) } },
+      element("span", { class: open ? "object-state" : "object-state done", "aria-hidden": "true" }, open ? "○" : "✓"),
+      element("span", { class: "object-name", lang: "ja" }, name, object.traced ? null : element("small", { class: "soft", title: t("frames.untraced") }, " ∗")),
+      sides,
+    );
+    const small = (key, sign, operation, disabled) =>
+      element("button", { type: "button", class: "quiet icon small", title: t(key), "aria-label": `${t(key)}: ${name}`, disabled, data: { key: `${key} ${object.key}` }, on: { click: () => this.session.do(operation) } }, sign);
+    const tools = isCurrent && [
+      small("frames.up", "↑", { op: "move_object", key: object.key, position: index - 1 }, index === 0),
+      small("frames.down", "↓", { op: "move_object", key: object.key, position: index + 1 }, index === count - 1),
+      small("frames.remove", "×", { op: "remove_object", key: object.key }, false),
+    ];
+    return element("li", { class: object.pending ? "pending" : "" }, main, tools ? element("span", { class: "object-tools" }, tools) : null);
+  }
+
+  sideBox(view, object, side) {
+    const value = object[side];
+    const label = `${t(`frames.${side}`)}: ${sideText(value)}`;
+    const box = element("span", { class: `side-box ${typeof value === "number" ? "" : value === "none" ? "hidden-side" : "unset-side"}`, role: "img", "aria-label": label, title: label, data: { side, value: value ?? "" } });
+    if (typeof value === "number" && view.frames) return showThumbnail(box, view.frames, value, 58);
+    box.textContent = typeof value === "number" ? value : value === "none" ? "∅" : "";
+    return box;
+  }
+
+  editing(view, { action, linked, traced, name }) {
+    const options = view.entities
+      .filter((entity) => entity.id !== action)
+      .map((entity) => element("option", { value: entity.id, lang: "ja" }, `${shownEntity(view, entity)}  ${entity.tag} ${entity.id}`));
+    const select = element("select", { class: "small", "aria-label": t("frames.add.to", { action: name }), data: { key: `add ${action}` } },
+      element("option", { value: "" }, `+ ${t("frames.add")}`), element("option", { value: "unnamed" }, t("object.unnamed")), options);
+    select.addEventListener("change", () => {
+      if (select.value) this.session.do({ op: "add_object", action, object: select.value === "unnamed" ? null : select.value });
+    });
+    const reset = element("button", { type: "button", class: "small", on: { click: () => this.session.do({ op: "reset_objects", action }) } }, t("frames.reset"));
+    const objects = traced.map((id) => entityText(view, id)).join("、") || "–";
+    return element("div", { class: "row tight object-editing" }, select, linked ? null : [reset, element("small", { class: "soft" }, t("frames.traced.now", { objects }))]);
+  }
+}

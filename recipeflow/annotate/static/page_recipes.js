@@ -1,0 +1,184 @@
+// The list of recipes with an annotator's progress, and the choice of the annotator.
+
+import { element, replaceContent } from "/shared/dom.js";
+
+import { getJson, layerPath, postJson } from "./api.js";
+import { describeRefusal } from "./describe.js";
+import { openImport } from "./importing.js";
+import { t } from "./language.js";
+import { countUnsent, sendLeftovers } from "./outbox.js";
+import { agreementAddress, editorAddress, goTo, link, recipesAddress } from "./routes.js";
+import { topBar } from "./shell.js";
+
+const KEPT = "vrf-annotator";
+
+/** The annotator that the address, the server or an earlier visit names; null when nobody does. */
+export function chosenLayer(app, route) {
+  const names = app.server.layers.map((layer) => layer.name);
+  const wanted = [route.layer, app.server.annotator, localStorage.getItem(KEPT)];
+  return wanted.find((name) => name && names.includes(name)) ?? null;
+}
+
+export async function RecipesPage(app, route) {
+  const layer = chosenLayer(app, route);
+  if (!layer) return chooseAnnotator(app, route);
+  localStorage.setItem(KEPT, layer);
+  const listing = await getJson(`${layerPath(layer)}/recipes`);
+  const page = new Recipes(app, layer, listing);
+  page.draw();
+  return page;
+}
+
+function chooseAnnotator(app, route) {
+  const name = element("input", { type: "text", id: "new-name", maxlength: 40, autocomplete: "off", value: route.layer ?? "" });
+  const problem = element("p", { class: "problem", role: "alert" });
+  const begin = async (event) => {
+    event.preventDefault();
+    try {
+      const made = await postJson("/api/layers", { name: name.value.trim() });
+      goTo(recipesAddress(made.name), { replace: true });
+    } catch (refusal) {
+      replaceContent(problem, describeRefusal({ entities: [] }, refusal));
+    }
+  };
+  const known = app.server.layers.map((layer) => link(recipesAddress(layer.name), { class: "button" }, layer.name));
+  replaceContent(
+    app.root,
+    topBar(app, { left: [element("strong", {}, t("site.name")), element("span", { class: "soft" }, t("site.task"))] }),
+    element(
+      "main",
+      { class: "page narrow" },
+      element("h1", {}, t("recipes.choose")),
+      element("p", { class: "soft" }, t("recipes.choose.why")),
+      known.length ? element("div", { class: "row" }, known) : null,
+      element(
+        "form",
+        { class: "panel stack", on: { submit: begin } },
+        element("label", { for: "new-name" }, t("recipes.new.name")),
+        element("div", { class: "row" }, name, element("button", { class: "primary" }, t("recipes.begin"))),
+        problem,
+      ),
+    ),
+  );
+  name.focus();
+  return { close() {} };
+}
+
+class Recipes {
+  constructor(app, layer, listing) {
+    this.app = app;
+    this.layer = layer;
+    this.listing = listing;
+    this.wanted = "";
+    this.body = element("tbody");
+    this.closed = false;
+    this.leftovers = sendLeftovers(layer, () => this.fillRows());
+  }
+
+  draw() {
+    document.title = `${t("recipes.title", { release: this.app.server.release })} · ${this.layer}`;
+    const search = element("input", { type: "search", placeholder: t("recipes.search"), "aria-label": t("recipes.search") });
+    search.addEventListener("input", () => {
+      this.wanted = search.value.trim().toLowerCase();
+      this.fillRows();
+    });
+    const heads = ["recipe", "words", "flows", "frames", "suggested"].map((name) => element("th", { scope: "col" }, t(`recipes.${name}`)));
+    replaceContent(
+      this.app.root,
+      topBar(this.app, {
+        left: [element("strong", {}, t("site.name")), element("span", { class: "soft" }, t("site.task"))],
+        right: [this.annotatorChoice()],
+      }),
+      element(
+        "main",
+        { class: "page" },
+        element("div", { class: "row spread" }, element("h1", {}, t("recipes.title", { release: this.app.server.release })), this.tools()),
+        element("div", { class: "row spread" }, element("p", { class: "soft" }, this.totals()), search),
+        element("table", { class: "recipes panel" }, element("thead", {}, element("tr", {}, heads)), this.body),
+      ),
+    );
+    this.fillRows();
+  }
+
+  annotatorChoice() {
+    const options = this.app.server.layers.map(({ name, kind }) =>
+      element("option", { value: name, selected: name === this.layer }, kind === "gold" ? t("recipes.gold") : name),
+    );
+    const more = element("option", { value: "" }, `${t("recipes.new")}…`);
+    const select = element("select", { id: "annotator" }, options, more);
+    select.addEventListener("change", () => {
+      if (select.value) return goTo(recipesAddress(select.value));
+      return chooseAnnotator(this.app, { layer: null });
+    });
+    return element("label", { class: "row tight", for: "annotator" }, t("recipes.who"), select);
+  }
+
+  tools() {
+    const layers = this.app.server.layers.filter((layer) => layer.kind !== "gold").map((layer) => layer.name);
+    const agreement = this.app.server.curating
+      ? link(layers.length > 1 ? agreementAddress(layers[0], layers[1]) : "/agreement", { class: "button" }, t("recipes.agreement"))
+      : null;
+    return element(
+      "div",
+      { class: "row" },
+      link(`/guide?layer=${encodeURIComponent(this.layer)}`, { class: "button" }, t("recipes.guide")),
+      element("button", { type: "button", on: { click: () => openImport(this.app) } }, t("recipes.import")),
+      this.exportMenu(),
+      agreement,
+    );
+  }
+
+  exportMenu() {
+    const finished = element("input", { type: "checkbox", id: "only-finished" });
+    const links = ["release", "text", "brat"].map((format) => {
+      const anchor = element("a", { download: true }, t(`export.${format}`));
+      const aim = () => anchor.setAttribute("href", `${layerPath(this.layer)}/export?format=${format}${finished.checked ? "&done=true" : ""}`);
+      finished.addEventListener("change", aim);
+      aim();
+      return element("li", {}, anchor);
+    });
+    const choice = element("label", { class: "row tight", for: "only-finished" }, finished, t("export.done"));
+    return element("details", { class: "menu" }, element("summary", { class: "button" }, t("recipes.export")), element("div", { class: "menu-body panel" }, element("ul", {}, links), choice));
+  }
+
+  totals() {
+    const { recipes, done, human, accepted } = this.listing.totals;
+    return t("recipes.totals", { recipes, human, accepted, ...done });
+  }
+
+  fillRows() {
+    if (this.closed) return;
+    const unsent = countUnsent(this.layer);
+    const rows = this.listing.recipes.filter((row) => `${row.id} ${row.title ?? ""}`.toLowerCase().includes(this.wanted));
+    const nothing = element("tr", {}, element("td", { colspan: 5 }, t("recipes.none")));
+    replaceContent(this.body, rows.length ? rows.map((row) => this.row(row, unsent.get(row.id) ?? 0)) : nothing);
+  }
+
+  row(row, unsent) {
+    const first = ["words", "flows", "frames"].find((step) => !row.done[step]) ?? "words";
+    const title = link(editorAddress(row.id, first, this.layer), { class: "recipe-title", lang: "ja" }, row.title ?? row.id);
+    const cells = {
+      words: t("recipes.words.count", row),
+      flows: t("recipes.flows.count", row),
+      frames: row.frames ? t("recipes.frames.count", { set: row.objects_set, objects: row.objects }) : t("recipes.noframes"),
+    };
+    const steps = Object.entries(cells).map(([step, text]) =>
+      element("td", {}, link(editorAddress(row.id, step, this.layer), { class: row.done[step] ? "step-cell done" : "step-cell", data: { recipe: row.id, step } },
+        element("span", { class: "step-mark", "aria-hidden": "true" }, row.done[step] ? "✓" : ""), text,
+        row.done[step] ? element("span", { class: "visually-hidden" }, t("recipes.done")) : null)),
+    );
+    return element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, title, element("div", { class: "soft small" }, row.id),
+        unsent ? element("div", { class: "flag" }, t("recipes.unsent", { count: unsent })) : null),
+      steps,
+      element("td", { class: "soft" }, row.pending + row.accepted ? t("recipes.suggested.count", row) : "–"),
+    );
+  }
+
+  close() {
+    this.closed = true;
+    for (const box of this.leftovers) box.close();
+  }
+}

@@ -1,0 +1,109 @@
+// One recipe of one annotator as this page knows it: what the server confirmed, what is on its way, and the sum of both.
+
+import { documentPath, getJson } from "./api.js";
+import { Outbox } from "./outbox.js";
+import { predict } from "./predict.js";
+
+/** Read a recipe and follow it. `view` is what to draw; `onChange()` is called after every change of it or of the state of saving. */
+export class Session {
+  static async open(layer, recipe) {
+    const session = new Session(layer, recipe);
+    session.confirmed = await getJson(documentPath(layer, recipe));
+    session.view = session.confirmed;
+    session.predictAgain();
+    return session;
+  }
+
+  constructor(layer, recipe) {
+    this.layer = layer;
+    this.recipe = recipe;
+    this.onChange = () => {};
+    this.onRefusal = () => {};
+    this.onEffects = () => {};
+    this.outbox = new Outbox(layer, recipe, {
+      onAnswer: (answer) => this.learn(answer),
+      onRefusal: (refusal, entry) => this.refused(refusal, entry),
+      onChange: () => this.changed(),
+    });
+    this.look = () => this.refresh();
+    this.warn = (event) => {
+      if (!this.outbox.kept && this.outbox.queue.length) event.preventDefault();
+    };
+    document.addEventListener("visibilitychange", this.look);
+    window.addEventListener("beforeunload", this.warn);
+    window.addEventListener("online", this.look);
+  }
+
+  start() {
+    this.outbox.start(this.confirmed.revision);
+  }
+
+  /** Do one operation: it shows at once, and is saved when the server says so. */
+  do(operation) {
+    this.outbox.add(operation);
+    this.predictAgain();
+    this.onChange();
+  }
+
+  undo() {
+    if (this.canUndo) this.do({ op: "undo" });
+  }
+
+  redo() {
+    if (this.canRedo) this.do({ op: "redo" });
+  }
+
+  get canUndo() {
+    return this.confirmed.can_undo || this.outbox.queue.some((entry) => entry.operation.op !== "undo");
+  }
+
+  get canRedo() {
+    return this.confirmed.can_redo || this.outbox.queue.some((entry) => entry.operation.op === "undo");
+  }
+
+  learn(answer) {
+    this.confirmed = { ...this.confirmed, ...answer.document };
+    this.predictAgain();
+    this.onEffects(answer.effects ?? {});
+  }
+
+  refused(refusal, entry) {
+    this.predictAgain();
+    this.onRefusal(refusal, entry.operation);
+    this.onChange();
+  }
+
+  changed() {
+    const { conflict } = this.outbox;
+    if (conflict && this.confirmed.revision !== conflict.document.revision) {
+      this.confirmed = { ...this.confirmed, ...conflict.document };
+    }
+    this.predictAgain();
+    this.onChange();
+  }
+
+  predictAgain() {
+    this.view = predict(this.confirmed, this.outbox.queue.map((entry) => entry.operation));
+  }
+
+  /** Look again at what the server has, when this tab comes back to the front: another tab may have worked meanwhile. */
+  async refresh() {
+    if (document.visibilityState !== "visible") return;
+    if (this.outbox.queue.length) {
+      this.outbox.retryNow();
+      return;
+    }
+    const found = await getJson(documentPath(this.layer, this.recipe)).catch(() => null);
+    if (!found || this.outbox.queue.length || found.revision <= this.confirmed.revision) return;
+    this.confirmed = found;
+    this.outbox.revision = found.revision;
+    this.changed();
+  }
+
+  close() {
+    this.outbox.close();
+    document.removeEventListener("visibilitychange", this.look);
+    window.removeEventListener("beforeunload", this.warn);
+    window.removeEventListener("online", this.look);
+  }
+}

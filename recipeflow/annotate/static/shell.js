@@ -1,0 +1,99 @@
+// What frames every page: the bar at the top, dialogs, and short notices.
+
+import { element, replaceContent } from "/shared/dom.js";
+
+import { language, setLanguage, t } from "./language.js";
+
+/** The bar at the top: three groups of elements, and the switch of languages. */
+export function topBar(app, { left = [], middle = [], right = [] }) {
+  const other = language() === "en" ? "ja" : "en";
+  const change = () => {
+    setLanguage(other);
+    app.page?.close();
+    app.page = null;
+    app.restart();
+  };
+  const button = element(
+    "button",
+    { type: "button", class: "quiet language", lang: other, title: t("language.switch.long"), on: { click: change } },
+    t("language.switch"),
+  );
+  return element(
+    "header",
+    { class: "top-bar" },
+    element("div", { class: "bar-left" }, left),
+    element("div", { class: "bar-middle" }, middle),
+    element("div", { class: "bar-right" }, right, button),
+  );
+}
+
+/** A modal window with a title and a button that closes it; it goes away for good when closed. */
+export function openDialog(title, ...content) {
+  const close = element("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }, t("close"));
+  const heading = element("div", { class: "dialog-head" }, element("h2", {}, title), close);
+  const dialog = element("dialog", { "aria-label": title }, heading, content);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+/** The place where notices appear: one at a time, read out, and gone after a while or at a click. */
+export class Notices {
+  constructor() {
+    this.element = element("div", { class: "notices", role: "status", "aria-live": "polite" });
+    this.timer = null;
+  }
+
+  show(text, kind = "plain") {
+    clearTimeout(this.timer);
+    const close = element("button", { type: "button", class: "quiet", "aria-label": t("close"), on: { click: () => this.clear() } }, "×");
+    replaceContent(this.element, element("div", { class: `notice ${kind}` }, element("p", {}, text), close));
+    this.timer = setTimeout(() => this.clear(), 12_000);
+  }
+
+  clear() {
+    clearTimeout(this.timer);
+    replaceContent(this.element);
+  }
+}
+
+/** Draw again inside `root` and leave the focus on the element that stands for the same thing (the same `data-key`). */
+export function keepFocus(root, draw) {
+  const key = root.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+  draw();
+  if (key) root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+}
+
+/** Whether a key press belongs to a field or a dialog and not to the page. */
+export function isTyping(event) {
+  return event.target.closest?.("input, select, textarea, dialog") !== null;
+}
+
+const KEYS = {
+  everywhere: [["Ctrl Z", "undo"], ["Ctrl Shift Z", "redo"], ["[ ]", "steps"], ["Esc", "escape"], ["?", "help"]],
+  words: [["← →", "words.move"], ["Shift ← →", "words.extend"], ["1 – 8", "words.tag"], ["S", "words.split"], ["Delete", "words.remove"]],
+  flows: [["← → ↑ ↓", "flows.move"], ["Enter", "flows.pick"], ["1 – 0, Q W E", "flows.label"], ["Delete", "flows.delete"]],
+  frames: [
+    ["← →", "frames.move"], ["↑ ↓", "frames.rows"], ["B", "frames.before"], ["A", "frames.after"], ["N", "frames.hidden"],
+    ["O", "frames.offer"], ["X", "frames.clear"], ["J", "frames.open"], ["K L", "frames.object"], ["− +", "frames.zoom"],
+  ],
+};
+
+/** All keys, as an overlay. */
+export function openHelp() {
+  const parts = Object.entries(KEYS).map(([step, keys]) =>
+    element(
+      "section",
+      {},
+      element("h3", {}, step === "everywhere" ? t("keys.everywhere") : t(`step.${step}`)),
+      element("dl", { class: "keys" }, keys.map(([key, name]) => [element("dt", {}, keyCaps(key)), element("dd", {}, t(`keys.${name}`))])),
+    ),
+  );
+  openDialog(t("keys.title"), element("div", { class: "key-groups" }, parts));
+}
+
+function keyCaps(keys) {
+  return keys.split(" ").map((key) => (/^[–,]$/.test(key) ? ` ${key} ` : element("kbd", {}, key)));
+}

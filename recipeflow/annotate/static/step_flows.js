@@ -1,0 +1,274 @@
+// Step 2: flows between entities. Click where one starts and where it ends, or drag, then choose one of the thirteen labels.
+
+import { ArcLayer, flowKey, labelFilter } from "/shared/arcs.js";
+import { element, replaceContent } from "/shared/dom.js";
+import { LABELS, nameOf } from "/shared/vocabulary.js";
+import { recipeText } from "/shared/words.js";
+
+import { entityText } from "./describe.js";
+import { FlowList } from "./flow_list.js";
+import { FlowPointer } from "./flow_pointer.js";
+import { language, t } from "./language.js";
+import { keepFocus } from "./shell.js";
+import { openSuggestions } from "./suggestions.js";
+
+const LABEL_KEYS = "1234567890qwe";
+
+export class FlowsStep {
+  constructor(editor) {
+    this.session = editor.session;
+    this.likely = editor.app.server.likely;
+    this.start = null;
+    this.chosen = null; // {start, end, flow, suggestion}: what the choice of labels is open for
+    this.host = element("div", { class: "arc-host flow-host" });
+    this.floating = element("div", { class: "floating panel label-choice", role: "toolbar", "aria-label": t("flows.choose"), hidden: true });
+    this.scroller = element("div", { class: "text-scroller panel" }, this.host, this.floating);
+    this.main = element("div", { class: "step-main" }, this.scroller);
+    this.said = element("p", { class: "selection-said", "aria-live": "polite" });
+    this.open = element("div", { class: "open-entities" });
+    this.list = new FlowList({
+      onFocus: (flow) => this.arcs?.focus(flow && ((each) => flowKey(each) === flowKey(flow))),
+      onChoose: (flow) => this.pickFlow(flow),
+      onDelete: (flow) => this.unflow(flow),
+    });
+    this.filter = labelFilter(LABELS.map((label) => label.id), {
+      nameLabel: (label) => nameOf(LABELS, label, language()),
+      onChange: (labels) => this.showLabels(labels),
+    });
+    this.side = element("section", { class: "stack" }, this.said, this.open, element("h3", {}, t("flows.show")), this.filter, this.list.element);
+    this.pointer = new FlowPointer(this.host, {
+      onClick: (id) => this.click(id),
+      onDrag: (start, end) => this.openPair(start, end),
+      onHover: (id) => this.hover(id),
+      onNothing: () => this.cancel(),
+    });
+    this.resize = new ResizeObserver(() => this.arcs?.redraw());
+  }
+
+  opened() {
+    this.resize.observe(this.host);
+  }
+
+  update(view) {
+    this.view = view;
+    this.forgetMissing();
+    const open = new Set(view.unconnected);
+    const props = (entity) => ({
+      role: "button",
+      tabindex: entity.id === this.stop ? 0 : -1,
+      class: `${open.has(entity.id) ? "open" : ""} ${entity.pending ? "pending" : ""}`,
+      data: { key: `entity ${entity.id}` },
+    });
+    if (!view.entities.some((entity) => entity.id === this.stop)) this.stop = view.entities[0]?.id;
+    keepFocus(this.host, () => replaceContent(this.host, recipeText(view, { heading: (name) => t(`section.${name}`), entityProps: props })));
+    this.spans = new Map([...this.host.querySelectorAll("[data-entity]")].map((span) => [span.dataset.entity, span]));
+    this.drawArcs();
+    this.drawOpen();
+    this.list.update(view, this.start);
+    this.drawChoice();
+  }
+
+  drawArcs() {
+    const filter = this.arcs?.shownLabels ?? null;
+    this.arcs = new ArcLayer(this.host, { onPick: (flow) => this.pickFlow(flow) });
+    this.arcs.shownLabels = filter;
+    const suggested = openSuggestions(this.view, "flow").map((suggestion) => ({ ...suggestion.item, className: "suggested", suggestion }));
+    const made = this.view.flows.map((flow) => (flow.pending ? { ...flow, className: "pending" } : flow));
+    this.arcs.draw([...made, ...suggested]);
+    this.focusArcs();
+  }
+
+  drawOpen() {
+    const ids = this.view.unconnected;
+    const chips = ids.map((id) => {
+      const look = () => {
+        this.click(id);
+        this.spans.get(id)?.scrollIntoView({ block: "center" });
+      };
+      return element("button", { type: "button", class: "small", lang: "ja", data: { key: `open ${id}` }, on: { click: look } }, entityText(this.view, id));
+    });
+    replaceContent(
+      this.open,
+      element("h3", {}, t("flows.open", { count: ids.length })),
+      ids.length ? element("div", { class: "row tight wrap" }, chips) : element("p", { class: "soft small" }, t("flows.open.none")),
+    );
+  }
+
+  forgetMissing() {
+    const has = (id) => this.view.entities.some((entity) => entity.id === id);
+    if (this.start && !has(this.start)) this.start = null;
+    if (this.chosen && !(has(this.chosen.start) && has(this.chosen.end))) this.chosen = null;
+  }
+
+  showLabels(labels) {
+    this.arcs.filter(labels);
+    this.list.filter(labels);
+  }
+
+  click(id) {
+    if (this.start === id) return this.cancel();
+    if (this.start && !this.chosen) return this.openPair(this.start, id);
+    this.chosen = null;
+    this.start = id;
+    this.stop = id;
+    return this.drawChoice();
+  }
+
+  openPair(start, end) {
+    this.start = start;
+    this.chosen = { start, end, flow: null, suggestion: null };
+    this.drawChoice();
+  }
+
+  pickFlow(flow) {
+    this.start = flow.start;
+    this.chosen = { start: flow.start, end: flow.end, flow, suggestion: flow.suggestion ?? null };
+    this.drawChoice();
+  }
+
+  cancel() {
+    this.start = null;
+    this.chosen = null;
+    this.drawChoice();
+  }
+
+  hover(id) {
+    if (id) this.arcs?.focus((flow) => flow.start === id || flow.end === id);
+    else this.focusArcs();
+  }
+
+  /** Without a pointer on something, what is chosen has the focus. */
+  focusArcs() {
+    const { chosen, start } = this;
+    if (chosen?.flow) this.arcs.focus((flow) => flowKey(flow) === flowKey(chosen.flow));
+    else if (start) this.arcs.focus((flow) => flow.start === start || flow.end === start);
+    else this.arcs.focus(null);
+  }
+
+  drawChoice() {
+    if (!this.spans) return;
+    for (const [id, span] of this.spans) {
+      span.classList.toggle("flow-start", id === this.start);
+      span.classList.toggle("flow-end", id === this.chosen?.end);
+      span.tabIndex = id === this.stop ? 0 : -1;
+    }
+    this.focusArcs();
+    this.list.update(this.view, this.start);
+    const names = { start: this.start && entityText(this.view, this.start), end: this.chosen && entityText(this.view, this.chosen.end) };
+    replaceContent(this.said, this.chosen ? t("flows.pair", names) : this.start ? t("flows.from", names) : t("flows.hint"));
+    this.floating.hidden = !this.chosen;
+    if (this.chosen) this.drawLabels(names);
+  }
+
+  drawLabels(names) {
+    const { start, end, flow, suggestion } = this.chosen;
+    const tags = [start, end].map((id) => this.view.entities.find((entity) => entity.id === id).tag);
+    const likely = new Set(this.likely[tags.join(">")] ?? []);
+    const there = new Set(this.view.flows.filter((each) => each.start === start && each.end === end).map((each) => each.label));
+    const choices = LABELS.map(({ id }, i) =>
+      element(
+        "button",
+        {
+          type: "button",
+          class: `label-button label-${id} ${likely.has(id) ? "" : "unlikely"}`,
+          "aria-pressed": String(there.has(id)),
+          title: likely.has(id) ? null : t("flows.unlikely", { start: tags[0], end: tags[1] }),
+          data: { label: id },
+          on: { click: () => this.choose(id) },
+        },
+        element("kbd", { "aria-hidden": "true" }, LABEL_KEYS[i].toUpperCase()),
+        element("b", {}, id),
+        element("span", {}, nameOf(LABELS, id, language())),
+      ),
+    );
+    const small = (name, act) => element("button", { type: "button", class: "small", data: { tool: name }, on: { click: act } }, t(name));
+    const tools = suggestion
+      ? [small("suggest.accept", () => this.settle(suggestion, true)), small("suggest.reject", () => this.settle(suggestion, false)), element("span", { class: "origin" }, suggestion.origin)]
+      : [flow ? small("flows.delete", () => this.unflow(flow)) : null];
+    replaceContent(
+      this.floating,
+      element("div", { class: "row spread" }, element("strong", { lang: "ja" }, t("flows.pair", names)), element("div", { class: "row tight" }, tools, small("flows.cancel", () => this.cancel()))),
+      flow && !suggestion ? element("p", { class: "soft small" }, t("flows.relabel")) : null,
+      element("div", { class: "label-grid" }, choices),
+    );
+    this.placeFloating(end);
+  }
+
+  placeFloating(id) {
+    const space = this.scroller.getBoundingClientRect();
+    const box = this.spans.get(id).getBoundingClientRect();
+    const fits = box.bottom + this.floating.offsetHeight + 16 < space.bottom;
+    const above = box.top - space.top - this.floating.offsetHeight - 10;
+    const top = fits ? box.bottom - space.top + 10 : Math.max(above, 8);
+    this.floating.style.left = `${Math.max(8, Math.min(box.left - space.left, space.width - this.floating.offsetWidth - 24))}px`;
+    this.floating.style.top = `${top + this.scroller.scrollTop}px`;
+  }
+
+  choose(label) {
+    if (!this.chosen) return;
+    const { start, end, flow, suggestion } = this.chosen;
+    this.start = null;
+    this.chosen = null;
+    if (flow && !suggestion) {
+      if (flow.label !== label) this.session.do({ op: "relabel", start, end, label: flow.label, to: label });
+      else this.drawChoice();
+    } else this.session.do({ op: "flow", start, end, label });
+  }
+
+  unflow({ start, end, label }) {
+    this.start = null;
+    this.chosen = null;
+    this.session.do({ op: "unflow", start, end, label });
+  }
+
+  settle({ key, kind, item, origin }, accept) {
+    this.cancel();
+    if (accept) this.session.do({ op: "accept", origin, items: [{ key, kind, item }], replace: false });
+    else this.session.do({ op: "reject", origin, keys: [key] });
+  }
+
+  onKey(event) {
+    const focused = document.activeElement?.dataset.entity;
+    const label = LABEL_KEYS.indexOf(event.key.toLowerCase());
+    if (this.chosen && event.key.length === 1 && label >= 0) return this.choose(LABELS[label].id), true;
+    if ((event.key === "Enter" || event.key === " ") && focused) return this.click(focused), true;
+    if (event.key === "Escape") return this.cancel(), true;
+    if ((event.key === "Delete" || event.key === "Backspace") && this.chosen?.flow) return this.unflow(this.chosen.flow), true;
+    return event.key.startsWith("Arrow") && this.moveFocus(event.key, focused);
+  }
+
+  /** Arrow keys walk over the entities: left and right in reading order, up and down to the nearest of the next row. */
+  moveFocus(key, focused) {
+    const ids = [...this.spans.keys()];
+    const from = focused ?? this.stop;
+    if (!ids.length) return false;
+    const at = ids.indexOf(from);
+    const sideways = { ArrowLeft: at - 1, ArrowRight: at + 1 }[key];
+    const to = focused === undefined ? from : sideways === undefined ? nearestRow(this.spans, from, key === "ArrowUp" ? -1 : 1) : ids[sideways];
+    if (to === undefined || to === null) return true;
+    this.stop = to;
+    this.spans.get(from).tabIndex = -1;
+    this.spans.get(to).tabIndex = 0;
+    this.spans.get(to).focus();
+    this.hover(to);
+    return true;
+  }
+
+  close() {
+    this.pointer.close();
+    this.resize.disconnect();
+  }
+}
+
+function nearestRow(spans, from, direction) {
+  const here = spans.get(from).getBoundingClientRect();
+  let best = null;
+  let distance = Infinity;
+  for (const [id, span] of spans) {
+    const box = span.getBoundingClientRect();
+    const drop = (box.top - here.top) * direction;
+    const far = drop * 10 + Math.abs(box.left - here.left);
+    if (drop > 8 && far < distance) [best, distance] = [id, far];
+  }
+  return best;
+}

@@ -1,0 +1,180 @@
+// Step 1: words get tags. Click a word or drag over several, then choose one of the eight.
+
+import { element, replaceContent } from "/shared/dom.js";
+import { TAGS, nameOf } from "/shared/vocabulary.js";
+import { recipeText } from "/shared/words.js";
+
+import { wordsText } from "./describe.js";
+import { language, t } from "./language.js";
+import { openSuggestions } from "./suggestions.js";
+import { WordSelection } from "./word_selection.js";
+
+export class WordsStep {
+  constructor(editor) {
+    this.session = editor.session;
+    this.text = element("div", { class: "word-host", tabindex: 0, role: "group", "aria-label": t("words.hint"), data: { key: "text" } });
+    this.floating = element("div", { class: "floating panel", role: "toolbar", "aria-label": t("words.tags"), hidden: true });
+    this.scroller = element("div", { class: "text-scroller panel" }, this.text, this.floating);
+    this.main = element("div", { class: "step-main" }, this.scroller);
+    this.said = element("p", { class: "selection-said", "aria-live": "polite" });
+    this.tools = element("div", { class: "word-tools row tight" });
+    this.buttons = new Map(TAGS.map((tag) => [tag.id, this.tagButton(tag)]));
+    this.side = element("section", { class: "stack" }, element("h2", {}, t("words.tags")), this.said, element("div", { class: "tag-palette" }, [...this.buttons.values()]), this.tools);
+    this.selection = new WordSelection(this.text, () => this.shown, () => this.drawSelection());
+  }
+
+  tagButton({ id }) {
+    const key = TAGS.findIndex((tag) => tag.id === id) + 1;
+    return element(
+      "button",
+      { type: "button", class: "tag-choice", data: { tag: id, key: `tag ${id}` }, on: { click: () => this.choose(id) } },
+      element("kbd", { "aria-hidden": "true" }, key),
+      element("span", { class: `tag-sample tag-${id}` }, id),
+      element("span", { class: "tag-name" }, nameOf(TAGS, id, language())),
+      element("span", { class: "tag-count", "aria-hidden": "true" }),
+    );
+  }
+
+  update(view) {
+    this.view = view;
+    this.suggested = openSuggestions(view, "entity").filter(({ item }) => !view.entities.some((entity) => touches(entity, item)));
+    const extra = this.suggested.map(({ item, origin }) => ({ ...item, suggestedBy: origin }));
+    this.shown = { ...view, entities: [...view.entities, ...extra] };
+    const text = recipeText(this.shown, { heading: (name) => t(`section.${name}`), entityProps: entityLook });
+    replaceContent(this.text, text);
+    this.selection.afterDrawing();
+    for (const [id, button] of this.buttons) {
+      const count = view.entities.filter((entity) => entity.tag === id).length;
+      button.querySelector(".tag-count").textContent = count || "";
+    }
+    this.drawSelection();
+  }
+
+  /** The entity that holds the whole selection, and whether it is exactly it. */
+  get covering() {
+    const range = this.selection.range;
+    if (!range) return null;
+    return this.view.entities.find((e) => e.section === range.section && e.line === range.line && e.start <= range.start && range.end <= e.end) ?? null;
+  }
+
+  drawSelection() {
+    const range = this.selection.range;
+    const entity = this.covering;
+    const text = range ? wordsText(this.view, range) : "";
+    const name = entity && isExactly(entity, range) ? nameOf(TAGS, entity.tag, language()) : null;
+    replaceContent(this.said, !range ? t("words.hint") : name ? t("words.tagged", { text, tag: name }) : t("words.selected", { text }));
+    for (const [id, button] of this.buttons) {
+      button.disabled = !range;
+      button.setAttribute("aria-pressed", String(Boolean(name) && entity.tag === id));
+    }
+    replaceContent(this.tools, this.toolButtons());
+    this.drawFloating();
+  }
+
+  drawFloating() {
+    const box = this.selection.asked ? this.selection.box() : null;
+    this.floating.hidden = !box;
+    if (!box) return;
+    const choices = TAGS.map(({ id }, i) =>
+      element("button", { type: "button", class: `tag-quick tag-${id}`, title: nameOf(TAGS, id, language()), data: { tag: id }, on: { click: () => this.choose(id) } }, id, element("small", {}, i + 1)),
+    );
+    replaceContent(this.floating, element("div", { class: "quick-tags" }, choices), element("div", { class: "row tight" }, this.toolButtons()));
+    const space = this.scroller.getBoundingClientRect();
+    const left = Math.max(8, Math.min(box.left - space.left, space.width - this.floating.offsetWidth - 24));
+    const below = box.bottom - space.top + this.scroller.scrollTop + 8;
+    const above = box.top - space.top + this.scroller.scrollTop - this.floating.offsetHeight - 8;
+    const fits = box.bottom + this.floating.offsetHeight + 16 < space.bottom;
+    this.floating.style.left = `${left}px`;
+    this.floating.style.top = `${fits || above < 0 ? below : above}px`;
+  }
+
+  toolButtons() {
+    const range = this.selection.range;
+    const entity = this.covering;
+    const suggestion = range && this.suggested?.find(({ item }) => isExactly(item, range));
+    const button = (name, act) => element("button", { type: "button", class: "small", data: { tool: name }, on: { click: act } }, t(`words.${name}`));
+    if (suggestion) return this.suggestionButtons(suggestion);
+    if (!entity) return [];
+    if (isExactly(entity, range)) return [button("remove", () => this.remove())];
+    return [button("split", () => this.split()), button("shrink", () => this.shrink())];
+  }
+
+  suggestionButtons({ key, kind, item, origin }) {
+    const accept = () => this.session.do({ op: "accept", origin, items: [{ key, kind, item }], replace: false });
+    const reject = () => this.session.do({ op: "reject", origin, keys: [key] });
+    return [
+      element("button", { type: "button", class: "small", on: { click: accept } }, `${t("suggest.accept")}: ${item.tag}`),
+      element("button", { type: "button", class: "small", on: { click: reject } }, t("suggest.reject")),
+      element("span", { class: "origin" }, origin),
+    ];
+  }
+
+  /** Give the selection a tag: a whole entity is re-tagged, a part of one is cut out of it, other words become a new one. */
+  choose(tag) {
+    const range = this.selection.range;
+    const entity = this.covering;
+    if (!range) return;
+    this.selection.settle();
+    if (entity && isExactly(entity, range)) {
+      if (entity.tag !== tag) this.session.do({ op: "retag", entity: entity.id, tag });
+      else this.drawSelection();
+    } else if (entity) this.cutOut(entity, range, tag);
+    else this.session.do({ op: "tag", ...range, tag });
+  }
+
+  cutOut(entity, { section, line, start, end }, tag) {
+    const part = `${section}-${line}-${start}`;
+    if (start > entity.start) this.session.do({ op: "split", entity: entity.id, at: start, tag });
+    if (end < entity.end) this.session.do({ op: "split", entity: part, at: end, tag: entity.tag });
+    if (start === entity.start && tag !== entity.tag) this.session.do({ op: "retag", entity: entity.id, tag });
+  }
+
+  remove() {
+    const entity = this.covering;
+    if (!entity) return;
+    this.selection.settle();
+    this.session.do({ op: "remove", entity: entity.id });
+  }
+
+  split() {
+    const entity = this.covering;
+    const range = this.selection.range;
+    if (!entity || isExactly(entity, range)) return;
+    this.selection.settle();
+    this.session.do({ op: "split", entity: entity.id, at: range.start > entity.start ? range.start : range.end });
+  }
+
+  shrink() {
+    const entity = this.covering;
+    const { start, end } = this.selection.range;
+    this.selection.settle();
+    this.session.do({ op: "reshape", entity: entity.id, start, end });
+  }
+
+  onKey(event) {
+    const tag = TAGS[Number(event.key) - 1];
+    if (tag) return this.choose(tag.id), true;
+    if (event.key === "Delete" || event.key === "Backspace") return this.remove(), true;
+    if (event.key === "s" || event.key === "S") return this.split(), true;
+    if (event.key === "Escape") return this.selection.clear(), true;
+    return this.selection.onKey(event);
+  }
+
+  close() {
+    this.selection.close();
+  }
+}
+
+function touches(one, other) {
+  return one.section === other.section && one.line === other.line && one.start < other.end && other.start < one.end;
+}
+
+function isExactly(entity, range) {
+  return touches(entity, range) && entity.start === range.start && entity.end === range.end;
+}
+
+function entityLook(entity) {
+  if (entity.suggestedBy) return { class: "suggested", title: entity.suggestedBy };
+  const title = entity.origin === "release" ? t("origin.release") : entity.origin ? t("origin.other", { origin: entity.origin }) : null;
+  return { class: `${entity.pending ? "pending" : ""} ${entity.origin ? "from-elsewhere" : ""}`, title: entity.pending ? t("pending") : title };
+}

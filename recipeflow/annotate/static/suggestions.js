@@ -1,0 +1,117 @@
+// What a model or another release suggests for the step at work: shown apart from human work, with its origin, to accept or reject.
+
+import { element, replaceContent } from "/shared/dom.js";
+
+import { describeRefusal, entityText, sideText, wordsText } from "./describe.js";
+import { t } from "./language.js";
+import { keepFocus } from "./shell.js";
+
+const KIND_OF_STEP = { words: "entity", flows: "flow", frames: "image" };
+
+/** The open suggestions of a kind, of one origin or (null) of all. */
+export function openSuggestions(view, kind, origin = null) {
+  return view.suggestions.filter((each) => each.kind === kind && each.state === "pending" && (origin === null || each.origin === origin));
+}
+
+export class SuggestionsPanel {
+  constructor(session, step) {
+    this.session = session;
+    this.kind = KIND_OF_STEP[step];
+    this.origin = null;
+    this.element = element("section", { class: "suggestions" });
+  }
+
+  update(view) {
+    const all = view.suggestions.filter((each) => each.kind === this.kind);
+    this.element.hidden = all.length === 0;
+    if (all.length) keepFocus(this.element, () => replaceContent(this.element, this.content(view, all)));
+  }
+
+  content(view, all) {
+    const shown = openSuggestions(view, this.kind, this.origin);
+    const rejected = all.filter((each) => each.state === "rejected" && (this.origin === null || each.origin === this.origin));
+    return [
+      element("h2", {}, t("suggest.title", { count: shown.length })),
+      element("p", { class: "soft small" }, t("suggest.counts", view.progress)),
+      this.originChoice(all),
+      shown.length ? this.allButtons(shown) : element("p", { class: "soft" }, t("suggest.none")),
+      element("ul", { class: "suggestion-list" }, shown.map((each) => this.row(view, each))),
+      rejected.length ? this.rejectedList(view, rejected) : null,
+    ];
+  }
+
+  originChoice(all) {
+    const origins = [...new Set(all.map((each) => each.origin))];
+    if (origins.length < 2) return element("p", { class: "small" }, `${t("suggest.from")}: `, element("strong", {}, origins[0]));
+    const chips = [null, ...origins].map((origin) => {
+      const choose = () => {
+        this.origin = origin;
+        this.update(this.session.view);
+      };
+      return element("button", { type: "button", class: "small", "aria-pressed": String(origin === this.origin), data: { key: `from ${origin}` }, on: { click: choose } }, origin ?? "∗");
+    });
+    return element("div", { class: "row tight" }, t("suggest.from"), chips);
+  }
+
+  allButtons(shown) {
+    const acceptable = shown.filter((each) => !each.clash);
+    return element(
+      "div",
+      { class: "row tight" },
+      element("button", { type: "button", class: "small", data: { key: "accept all" }, disabled: acceptable.length === 0, on: { click: () => this.accept(acceptable) } },
+        t("suggest.accept.all", { count: acceptable.length })),
+      element("button", { type: "button", class: "small", data: { key: "reject all" }, on: { click: () => this.reject(shown) } },
+        t("suggest.reject.all", { count: shown.length })),
+    );
+  }
+
+  row(view, suggestion) {
+    const text = suggestionText(view, suggestion);
+    const reason = suggestion.clash && describeRefusal(view, { code: suggestion.clash, detail: {}, message: suggestion.clash });
+    const button = (name, sign, act) =>
+      element("button", { type: "button", class: "small icon", title: t(`suggest.${name}`), "aria-label": `${t(`suggest.${name}`)}: ${text}`, data: { key: `${name} ${suggestion.key}` },
+        disabled: name === "accept" && Boolean(reason), on: { click: act } }, sign);
+    return element(
+      "li",
+      { class: "suggestion", data: { suggestion: suggestion.key } },
+      element("div", { lang: "ja" }, text, element("span", { class: "origin" }, suggestion.origin),
+        reason ? element("div", { class: "soft small" }, t("suggest.clash", { reason })) : null),
+      button("accept", "✓", () => this.accept([suggestion])),
+      button("reject", "✗", () => this.reject([suggestion])),
+    );
+  }
+
+  rejectedList(view, rejected) {
+    const rows = rejected.map((each) =>
+      element("li", { class: "suggestion" }, element("div", { class: "soft", lang: "ja" }, suggestionText(view, each)),
+        element("button", { type: "button", class: "small", on: { click: () => this.settle("reconsider", [each]) } }, t("suggest.reconsider"))),
+    );
+    return element("details", {}, element("summary", {}, t("suggest.rejected", { count: rejected.length })), element("ul", { class: "suggestion-list" }, rows));
+  }
+
+  accept(suggestions) {
+    for (const [origin, group] of byOrigin(suggestions)) {
+      const items = group.map(({ key, kind, item }) => ({ key, kind, item }));
+      this.session.do({ op: "accept", origin, items, replace: false });
+    }
+  }
+
+  reject(suggestions) {
+    this.settle("reject", suggestions);
+  }
+
+  settle(op, suggestions) {
+    for (const [origin, group] of byOrigin(suggestions)) this.session.do({ op, origin, keys: group.map((each) => each.key) });
+  }
+}
+
+function byOrigin(suggestions) {
+  return Map.groupBy(suggestions, (each) => each.origin);
+}
+
+/** A suggestion, or an entry of the differences, as a short text. */
+export function suggestionText(view, { kind, item }) {
+  if (kind === "entity") return `${wordsText(view, item)} ${item.tag}`;
+  if (kind === "flow") return `${entityText(view, item.start)} → ${entityText(view, item.end)}  ${item.label}`;
+  return `${entityText(view, item.action)} / ${entityText(view, item.object)}: ${sideText(item.before)} → ${sideText(item.after)}`;
+}
