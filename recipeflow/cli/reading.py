@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -52,26 +51,26 @@ def program(
 
 @app.command()
 def agreement(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A release folder, taken as the truth.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another annotation of the same words.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A release folder or DB:LAYER, taken as the truth.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another annotation of the same words.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
 ) -> None:
     """Compare two annotations of the same recipes: the paper's precision, recall and F-measure.
 
     One row each for r-NEs, flows and images, and a table for each of them by tag, label and kind of image.
-    Recipes that only one of the two has are named.
+    Recipes that only one of the two has are named. A layer of vrf annotate is given as annotations.db:alice.
 
     Example:  vrf agreement first second --markdown > AGREEMENT.md
     """
     from recipeflow.agreement import measure_agreement
-    from recipeflow.release import read_release
+    from recipeflow.annotate.layers import read_annotation
 
     if as_json and as_markdown:
         raise UsageError("expected one of --json and --markdown, found both; choose one")
-    measured = measure_agreement(read_release(first), read_release(second))
+    measured = measure_agreement(read_annotation(first), read_annotation(second))
     if as_json:
-        typer.echo(_dump({"first": str(first), "second": str(second), **measured.as_dict()}))
+        typer.echo(_dump({"first": first, "second": second, **measured.as_dict()}))
     elif as_markdown:
         typer.echo("\n".join([*(table.markdown() for table in measured.tables()), "\n\n".join(measured.notes())]))
     else:

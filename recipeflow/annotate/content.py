@@ -1,0 +1,67 @@
+"""A recipe as the database holds it: the release's JSON, with the text that a release has in files beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from recipeflow.errors import DamagedDatabaseError, RefusedError
+from recipeflow.parsing import RecipeParser, id_problem, recipe_to_json
+from recipeflow.recipe import Line, Recipe
+from recipeflow.segmentation import load_segmenter, segment
+from recipeflow.text import normalise
+
+
+def recipe_to_row(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as JSON, text and all."""
+    texts = [[line.text for line in lines] for lines in recipe.sections]
+    return {"title": recipe.title, "url": recipe.url, "texts": texts, "annotation": recipe_to_json(recipe)}
+
+
+def recipe_from_row(recipe_id: str, row: dict[str, Any]) -> Recipe:
+    """What ``recipe_to_row`` wrote.
+
+    Raises:
+        DamagedDatabaseError: If it is not that.
+    """
+    parser = RecipeParser(recipe_id)
+    recipe = parser.parse(row["annotation"])
+    if parser.problems:
+        found = f"found {parser.problems[0].message}"
+        raise DamagedDatabaseError(f"recipe {recipe_id}: expected it as it was imported, {found}; restore a backup")
+    sections = [
+        tuple(replace(line, text=text) for line, text in zip(lines, texts, strict=True))
+        for lines, texts in zip(recipe.sections, row["texts"], strict=True)
+    ]
+    return replace(recipe, ingredients=sections[0], instructions=sections[1], title=row["title"], url=row["url"])
+
+
+def words_of(recipe: Recipe) -> list:
+    """All that must be equal for two annotations to speak of the same words."""
+    return [[(line.text, *((word.start, word.end) for word in line.words)) for line in s] for s in recipe.sections]
+
+
+def recipe_from_text(recipe_id: str, title: str, ingredients: str, instructions: str) -> Recipe:
+    """A bare recipe of plain text: each line normalised as the release's are, then cut into words.
+
+    Raises:
+        RefusedError: If the id is no folder name, or there is no text.
+    """
+    if (problem := id_problem(recipe_id)) is not None:
+        raise RefusedError("recipe_id", f"{problem.message} ({problem.hint})", id=recipe_id)
+    segmenter = load_segmenter()
+    sections = []
+    for text in (ingredients, instructions):
+        lines = filter(None, (normalise(_checked(line)) for line in text.splitlines()))
+        sections.append(tuple(Line(segment(line, segmenter), line) for line in lines))
+    name = normalise(_checked(title))
+    if not name or not sections[1]:
+        raise RefusedError("text", "expected a title and at least one line of instructions, found none")
+    return Recipe(recipe_id, *sections, title=name)
+
+
+def _checked(text: str) -> str:
+    """Refuse half a surrogate pair, which JSON can carry and no file can."""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise RefusedError("text", "expected text, found half of a surrogate pair")
+    return text

@@ -1,0 +1,275 @@
+"""One recipe as one person has annotated it so far: frozen, and cheap to compare, change and write down.
+
+What a person decides is kept apart from what follows from it. Entities, flows and chosen frames are decisions. The
+objects of an action follow from the flows, by the rule of ``recipeflow.graph.trace_objects``, until somebody edits an
+action's list by hand. Frames are kept by action and object, so they stay whatever the flows do meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from recipeflow.graph import trace_objects
+from recipeflow.recipe import Flow, Line, Recipe, StateChange, word_id
+
+STEPS = ("words", "flows", "frames")
+SIDES = ("before", "after")
+NOT_VISIBLE = "none"
+"""A side of which a person said that no frame shows it; ``None`` means that nobody has looked yet."""
+
+RELEASE = "release"
+"""The origin of what was in the release when a layer began. What a person made has the origin ``None``."""
+
+FrameChoice = int | str | None
+
+
+def place(word: str) -> tuple[int, ...]:
+    """A word id as numbers, by which ids sort in reading order."""
+    return tuple(map(int, word.split("-")))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An entity: words ``start`` up to, not including, ``end`` of a line."""
+
+    section: int
+    line: int
+    start: int
+    end: int
+    tag: str
+    origin: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The id of its first word."""
+        return word_id(self.section, self.line, self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A flow between two entities."""
+
+    start: str
+    end: str
+    label: str
+    origin: str | None = None
+
+    @property
+    def sort_key(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """In reading order, as the official release lists flows."""
+        return place(self.start), place(self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """What was chosen for one object of an action; ``object`` is an entity's id, or ``?0``, ``?1``, … without one."""
+
+    action: str
+    object: str
+    before: FrameChoice = None
+    after: FrameChoice = None
+    origin: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The name of this object of this action."""
+        return f"{self.action}/{self.object}"
+
+    @property
+    def entity(self) -> str | None:
+        """The object's entity, if it has one."""
+        return None if self.object.startswith("?") else self.object
+
+    @property
+    def sort_key(self) -> tuple:
+        """Reading order; objects without an entity come last."""
+        nameless = self.object.startswith("?")
+        return place(self.action), nameless, (int(self.object[1:]),) if nameless else place(self.object)
+
+
+@dataclass(frozen=True, slots=True)
+class HandList:
+    """The objects of an action whose list was edited by hand, and which no longer follows the flows."""
+
+    action: str
+    objects: tuple[str, ...]
+
+    @property
+    def sort_key(self) -> tuple[int, ...]:
+        """Reading order."""
+        return place(self.action)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Rejection:
+    """A suggestion that somebody does not want to see again."""
+
+    origin: str
+    key: str
+
+
+PARTS: dict[str, type] = {
+    "entities": Mark,
+    "flows": Edge,
+    "shots": Shot,
+    "lists": HandList,
+    "done": str,
+    "rejected": Rejection,
+}
+"""All that can change in a document, and what each part is a tuple of."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One recipe in one layer.
+
+    Args:
+        base: Its words, text and title, without annotation; these never change.
+        entities: In reading order.
+        flows: In the order in which they are written, on which the order of traced objects depends.
+        shots: The frames that were chosen, only where something was.
+        lists: The hand-edited lists of objects.
+        done: The steps that were declared done, in the order of ``STEPS``.
+        rejected: The suggestions that were rejected.
+    """
+
+    base: Recipe
+    entities: tuple[Mark, ...] = ()
+    flows: tuple[Edge, ...] = ()
+    shots: tuple[Shot, ...] = ()
+    lists: tuple[HandList, ...] = ()
+    done: tuple[str, ...] = ()
+    rejected: tuple[Rejection, ...] = ()
+
+    @cached_property
+    def marks(self) -> dict[str, Mark]:
+        """The entities by id."""
+        return {mark.id: mark for mark in self.entities}
+
+    @cached_property
+    def tagged(self) -> Recipe:
+        """The recipe with its entities and flows, without state changes."""
+        tags = {}
+        for mark in self.entities:
+            for number in range(mark.start, mark.end):
+                tags[mark.section, mark.line, number] = f"{mark.tag}-{'I' if number > mark.start else 'B'}"
+        sections = [
+            tuple(
+                Line(tuple(replace(word, ne=tags.get((s, i, j), "O")) for j, word in enumerate(line.words)), line.text)
+                for i, line in enumerate(lines)
+            )
+            for s, lines in enumerate(self.base.sections)
+        ]
+        flows = tuple(Flow(edge.start, edge.end, edge.label) for edge in self.flows)
+        return replace(self.base, ingredients=sections[0], instructions=sections[1], flows=flows)
+
+    @cached_property
+    def traced(self) -> dict[str, tuple[str, ...]]:
+        """The objects of every action as tracing the flows finds them."""
+        return trace_objects(self.tagged)
+
+    @cached_property
+    def objects(self) -> dict[str, tuple[Shot, ...]]:
+        """The objects of every action as they are shown, in order, with the frames chosen so far.
+
+        A list also keeps what the flows no longer lead to, or what was not in it, but frames were chosen for.
+        """
+        chosen: defaultdict[str, dict[str, Shot]] = defaultdict(dict)
+        for shot in self.shots:
+            chosen[shot.action][shot.object] = shot
+        by_hand = {edited.action: edited.objects for edited in self.lists}
+        return {
+            action: tuple(
+                chosen[action].get(name) or Shot(action, name)
+                for name in dict.fromkeys((*by_hand.get(action, traced), *chosen[action]))
+            )
+            for action, traced in self.traced.items()
+        }
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The annotation as a release holds it."""
+        return replace(self.tagged, state_changes=tuple(self._state_changes()))
+
+    def _state_changes(self) -> Iterator[StateChange]:
+        """The state changes, in the order by which a reader finds their objects again.
+
+        The format does not name objects: the n-th state change belongs to the n-th traced object. So traced objects
+        stand in traced order, one that was removed before another keeps its place without images, and what the
+        flows do not lead to comes last. A recipe in which nobody has chosen anything yet has no state changes.
+        """
+        if not any(shot.action in self.traced for shot in self.shots) and "frames" not in self.done:
+            return
+        for action, listed in self.objects.items():
+            shots = {shot.object: shot for shot in listed}
+            traced = list(self.traced[action])
+            extra = [name for name in shots if name not in traced]
+            while traced and not extra and traced[-1] not in shots:
+                traced.pop()
+            for name in (*traced, *extra):
+                shot = shots.get(name, Shot(action, name))
+                frames = (frame if isinstance(frame, int) else None for frame in (shot.before, shot.after))
+                yield StateChange(action, *frames)
+
+    def state(self) -> dict[str, list]:
+        """Everything that can change, as JSON; the words are not part of it."""
+        return {part: to_rows(getattr(self, part)) for part in PARTS}
+
+    def with_state(self, state: dict[str, list]) -> Document:
+        """The same words with what ``state`` wrote down."""
+        return Document(self.base, **{part: from_rows(part, state[part]) for part in PARTS})
+
+
+def to_rows(items: Sequence[Any]) -> list:
+    """The items of a part as JSON."""
+    return [item if isinstance(item, str) else list(astuple(item)) for item in items]
+
+
+def from_rows(part: str, rows: Sequence[Any]) -> tuple:
+    """What ``to_rows`` wrote."""
+    kind = PARTS[part]
+    if kind is str:
+        return tuple(rows)
+    return tuple(kind(*(tuple(value) if isinstance(value, list) else value for value in row)) for row in rows)
+
+
+def blank_document(recipe: Recipe) -> Document:
+    """The bare words of a recipe."""
+    sections = [
+        tuple(Line(tuple(replace(word, ne="O") for word in line.words), line.text) for line in lines)
+        for lines in recipe.sections
+    ]
+    base = Recipe(recipe.id, *sections, title=recipe.title, url=recipe.url, frames_folder=recipe.frames_folder)
+    return Document(base)
+
+
+def annotated_document(recipe: Recipe, origin: str | None = RELEASE) -> Document:
+    """A recipe of a release as a document, everything in it being of this origin.
+
+    State changes do not name their objects, so they are paired with the traced ones, in order. Where their numbers
+    differ, the action's list counts as edited by hand; a surplus state change is an object without an entity.
+    """
+    traced = trace_objects(recipe)
+    changes: defaultdict[str, list[StateChange]] = defaultdict(list)
+    for change in recipe.state_changes:
+        changes[change.action].append(change)
+    shots, lists = [], []
+    for action in traced if recipe.state_changes else ():
+        surplus = range(len(changes[action]) - len(traced[action]))
+        names = (*traced[action][: len(changes[action])], *(f"?{number}" for number in surplus))
+        if names != traced[action]:
+            lists.append(HandList(action, names))
+        for name, change in zip(names, changes[action], strict=True):
+            frames = (NOT_VISIBLE if frame is None else frame for frame in (change.before, change.after))
+            shots.append(Shot(action, name, *frames, origin))
+    entities = tuple(
+        Mark(entity.section, entity.line, entity.start_word, entity.end_word, entity.tag, origin)
+        for entity in recipe.entities.values()
+    )
+    flows = tuple(Edge(flow.start, flow.end, flow.label, origin) for flow in recipe.flows)
+    document = replace(blank_document(recipe), entities=entities, flows=flows, lists=tuple(lists))
+    return replace(document, shots=tuple(sorted(shots, key=lambda shot: shot.sort_key)))

@@ -1,0 +1,45 @@
+"""What an operation took along, so that a page can say it: nothing goes silently."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from recipeflow.annotate.document import Edge, Mark, Shot
+
+
+@dataclass
+class Effects:
+    """Collected while an operation is carried out; one undo takes all of it back.
+
+    Args:
+        renamed: New ids of entities by their old ones.
+        removed_entities: Entities that went.
+        removed_flows: Flows that went with them.
+        removed_objects: Objects that went, with their frames.
+        aside: Objects that are kept but not shown, because their action is no action any more.
+        skipped: Suggestions that could not be accepted, each with its key, code and reason.
+    """
+
+    renamed: dict[str, str] = field(default_factory=dict)
+    removed_entities: list[Mark] = field(default_factory=list)
+    removed_flows: list[Edge] = field(default_factory=list)
+    removed_objects: list[Shot] = field(default_factory=list)
+    aside: list[Shot] = field(default_factory=list)
+    skipped: list[dict[str, str]] = field(default_factory=list)
+
+    def add(self, other: Effects) -> None:
+        """What something else took along, too."""
+        for name in ("removed_entities", "removed_flows", "removed_objects", "aside", "skipped"):
+            getattr(self, name).extend(getattr(other, name))
+        self.renamed.update(other.renamed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Only what there was."""
+        rows = {name: value for name, value in asdict(self).items() if value}
+        if self.removed_entities:
+            rows["removed_entities"] = [{"id": mark.id, **asdict(mark)} for mark in self.removed_entities]
+        for name, shots in (("removed_objects", self.removed_objects), ("aside", self.aside)):
+            if shots:
+                rows[name] = [{"key": shot.key, **asdict(shot), "object": shot.entity} for shot in shots]
+        return rows

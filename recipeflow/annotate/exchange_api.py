@@ -1,0 +1,132 @@
+"""What goes in and out through pages: text, releases, exports, and the comparison of layers."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from recipeflow.annotate.api import Api
+from recipeflow.annotate.comparing import compare_layers, list_differences
+from recipeflow.annotate.content import recipe_from_text
+from recipeflow.annotate.exporting import FORMATS, export_layer
+from recipeflow.annotate.requests import LARGEST_IMPORT, ApiError, Json, read_body, take
+from recipeflow.annotate.store import GOLD, Layer
+from recipeflow.annotate.workspace import Imported
+from recipeflow.errors import RefusedError, RequestError, short
+from recipeflow.parsing import id_problem
+
+
+class ExchangeApi(Api):
+    """The endpoints for import, export and comparison."""
+
+    def routes(self) -> list[Route]:
+        """The addresses."""
+        return [
+            *super().routes(),
+            Route("/api/import/text", self.import_text, methods=["POST"]),
+            Route("/api/import/release", self.import_release, methods=["POST"]),
+            Route("/api/layers/{layer}/export", self.export),
+            Route("/api/agreement", self.agreement),
+            Route("/api/differences/{recipe}", self.differences),
+        ]
+
+    async def import_text(self, request: Request) -> Response:
+        """Take in a recipe of plain text."""
+        body = await read_body(request)
+        fields = [take(body, name, str) for name in ("id", "title", "ingredients", "instructions")]
+        recipe = await run_in_threadpool(recipe_from_text, *fields)
+        await run_in_threadpool(self.workspace.add_recipes, [recipe])
+        return Json({"id": recipe.id, "recipes": [recipe.id], "skipped": []}, 201)
+
+    async def import_release(self, request: Request) -> Response:
+        """Take in the files of a release folder, as recipes or as suggestions."""
+        body = await read_body(request, LARGEST_IMPORT)
+        files, purpose = take(body, "files", dict), take(body, "as", str)
+        origin = take(body, "origin", str, None) or ""
+        if purpose not in ("recipes", "suggestions"):
+            raise RequestError(f"expected 'as' recipes or suggestions, found {short(purpose)}")
+        imported = await run_in_threadpool(self._import_files, files, origin if purpose == "suggestions" else None)
+        skipped = [{"id": recipe_id, "reason": reason} for recipe_id, reason in imported.skipped]
+        return Json({"recipes": imported.added, "skipped": skipped}, 201)
+
+    def _import_files(self, files: dict[str, Any], origin: str | None) -> Imported:
+        with tempfile.TemporaryDirectory(prefix="vrf-import-") as folder:
+            write_files(Path(folder), files)
+            if origin is not None:
+                return self.workspace.suggest_release(origin, Path(folder))
+            return self.workspace.import_release(Path(folder))
+
+    def export(self, request: Request) -> Response:
+        """A layer as a zip file."""
+        layer, query = self.find_layer(request), request.query_params
+        form = query.get("format", "release")
+        if form not in FORMATS:
+            raise RequestError(f"expected a format of {', '.join(FORMATS)}, found {short(form)}")
+        only = [query["recipe"]] if "recipe" in query else None
+        scratch = Path(tempfile.mkdtemp(prefix="vrf-export-"))
+        try:
+            name = f"{layer.name}-{form}"
+            options = {"release": self.workspace.release, "only": only, "done": query.get("done") == "true"}
+            export_layer(self.workspace.store, layer, scratch / name, form, **options)
+            archive = shutil.make_archive(str(scratch / "export"), "zip", scratch, name)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+        disposition = f"attachment; filename*=UTF-8''{quote(name)}.zip"
+        return FileResponse(
+            archive,
+            media_type="application/zip",
+            headers={"content-disposition": disposition},
+            background=BackgroundTask(shutil.rmtree, scratch, ignore_errors=True),
+        )
+
+    def agreement(self, request: Request) -> Response:
+        """How far two layers agree."""
+        first, second = self._pair(request)
+        recipe, done = request.query_params.get("recipe"), request.query_params.get("done") == "true"
+        measured = compare_layers(self.workspace.store, first, second, recipe, done)
+        markdown = "\n".join([*(table.markdown() for table in measured.tables()), *measured.notes()])
+        return Json({"first": first.name, "second": second.name, **measured.as_dict(), "markdown": markdown})
+
+    def differences(self, request: Request) -> Response:
+        """Every difference between two layers of a recipe, beside what gold has."""
+        recipe_id, (first, second) = self.find_recipe(request), self._pair(request)
+        # Whoever only looks makes no layer: an empty gold one is as good.
+        gold = self.workspace.find_layer(GOLD) or Layer(GOLD, GOLD, "blank")
+        histories = [self.workspace.store.history(recipe_id, layer) for layer in (first, second, gold)]
+        found = list_differences(*(history.document for history in histories))
+        keys = {"revision": histories[2].revision, "keys": found.pop("gold")}
+        return Json({"first": first.name, "second": second.name, **found, "gold": keys})
+
+    def _pair(self, request: Request) -> tuple[Layer, Layer]:
+        if not self.workspace.curating:
+            reason = "expected a server started with --curate: annotators are blind to each other's layers"
+            raise ApiError(403, "blind", reason)
+        names = [request.query_params.get(name) for name in ("first", "second")]
+        if None in names:
+            raise RequestError("expected ?first=…&second=…, the names of two layers")
+        first, second = (self.find_layer(request, name) for name in names)
+        return first, second
+
+
+def write_files(folder: Path, files: dict[str, Any]) -> None:
+    """Write what a page sent of a release folder; no name may lead out of it."""
+    for name, content in files.items():
+        parts = PurePosixPath(name).parts
+        if not isinstance(content, str):
+            raise RequestError(f"expected the text of {short(name)}, found {type(content).__name__}")
+        if not parts or len(parts) > 3 or any(id_problem(part) for part in parts):
+            reason = f"expected files of a release folder, found the name {short(name)}"
+            raise RefusedError("recipe_id", reason, id=name)
+        path = folder.joinpath(*parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8", errors="surrogatepass", newline="")

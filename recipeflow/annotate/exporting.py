@@ -1,0 +1,130 @@
+"""A layer out of the database: as a release folder, as the original tool's text files, or for brat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recipeflow.annotate.brat import CONFIGURATION, configuration, write_brat
+from recipeflow.annotate.document import STEPS, Document
+from recipeflow.annotate.store import FROM_RELEASE, Layer, Store
+from recipeflow.annotate.text_files import write_text_files
+from recipeflow.durable import write_aside
+from recipeflow.errors import RefusedError
+from recipeflow.recipe import Recipe
+from recipeflow.recipe_files import recipe_folder
+from recipeflow.release import ReleaseInfo, read_info, write_release
+from recipeflow.staging import StagedFolder
+
+FORMATS = ("release", "text", "brat")
+LIST = "recipes.txt"
+"""Names the recipes of an export that is no release, and tells ours from somebody else's folder."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written: the ids of the recipes, and what a person should know of them."""
+
+    recipes: list[str]
+    notes: list[str]
+
+
+def export_layer(
+    store: Store,
+    layer: Layer,
+    out: Path,
+    form: str = "release",
+    *,
+    release: Path | None = None,
+    only: Collection[str] | None = None,
+    done: bool = False,
+    overwrite: bool = False,
+) -> Exported:
+    """Write a layer's annotations; all of them or nothing.
+
+    A layer that began with the release's annotation has every recipe, one that began with bare words only those that
+    somebody worked on.
+
+    Args:
+        store: The database.
+        layer: Whose annotation.
+        out: The folder to write.
+        form: One of ``FORMATS``.
+        release: Where the frames and ``release.json`` are; without it no frames are written.
+        only: The ids of the recipes to write.
+        done: Only recipes of which all three steps were declared done.
+        overwrite: Replace an earlier export.
+
+    Raises:
+        RefusedError: If there is nothing to write, or a recipe has no text where the form needs it.
+        InvalidReleaseError: If frames are missing, with the list.
+    """
+    documents, notes = _choose(store, layer, only, done)
+    recipes = [document.recipe for document in documents]
+    notes += [note for document in documents if (note := _open_sides(document))]
+    if form == "release":
+        recipes, more = _complete(recipes, release)
+        write_release(out, recipes, _info(layer, release), overwrite)
+        return Exported([recipe.id for recipe in recipes], notes + more)
+    for recipe in recipes:
+        if not recipe.has_text:
+            reason = (
+                f"expected recipes with text for {form} files, found {recipe.id} without; export a release instead"
+            )
+            raise RefusedError("text", reason, id=recipe.id)
+    write: Callable[[Path, Recipe], None] = write_text_files if form == "text" else write_brat
+    with StagedFolder(out, marker=LIST, overwrite=overwrite) as folder:
+        for recipe in recipes:
+            write(folder, recipe)
+        if form == "brat":
+            write_aside(folder / CONFIGURATION, configuration())
+        write_aside(folder / LIST, "".join(f"{recipe.id}\n" for recipe in recipes))
+    return Exported([recipe.id for recipe in recipes], notes)
+
+
+def _choose(store: Store, layer: Layer, only: Collection[str] | None, done: bool) -> tuple[list[Document], list[str]]:
+    begun = {recipe for recipe, name in store.revisions() if name == layer.name}
+    wanted = [recipe for recipe in store.recipe_ids() if only is None or recipe in only]
+    chosen = [recipe for recipe in wanted if layer.start == FROM_RELEASE or recipe in begun]
+    documents = [store.history(recipe, layer).document for recipe in chosen]
+    if done:
+        documents = [document for document in documents if len(document.done) == len(STEPS)]
+    if not documents:
+        reason = f"expected recipes that {layer.name} has {'finished' if done else 'begun'}, found none to export"
+        raise RefusedError("release", reason, problems=[])
+    left = len(wanted) - len(documents)
+    return documents, [f"left out, not {'done' if done else 'begun'} yet: {left} recipes"] if left else []
+
+
+def _open_sides(document: Document) -> str | None:
+    """A note where nobody decided yet: a release cannot tell that from *not visible*."""
+    shots = [shot for listed in document.objects.values() for shot in listed]
+    unset = sum(frame is None for shot in shots for frame in (shot.before, shot.after))
+    if not unset or not document.recipe.state_changes:
+        return None
+    return f"{document.base.id}: {unset} sides of objects that nobody looked at are written as without an image"
+
+
+def _complete(recipes: list[Recipe], release: Path | None) -> tuple[list[Recipe], list[str]]:
+    """The recipes with their frames, and with addresses only if all have one, as the format wants it."""
+    notes = []
+    without = [recipe.id for recipe in recipes if recipe.url is None]
+    if without and len(without) < len(recipes):
+        notes.append(f"addresses are left out, because {without[0]} has none")
+        recipes = [replace(recipe, url=None) for recipe in recipes]
+    if release is None:
+        if any(recipe.used_frames for recipe in recipes):
+            notes.append("no frames were written: give the release folder that has them")
+        return [replace(recipe, frames_folder=None) for recipe in recipes], notes
+    return [replace(recipe, frames_folder=_frames(release, recipe)) for recipe in recipes], notes
+
+
+def _frames(release: Path, recipe: Recipe) -> Path | None:
+    folder = recipe_folder(release, recipe.id) / "frames"
+    return folder if folder.is_dir() else None
+
+
+def _info(layer: Layer, release: Path | None) -> ReleaseInfo:
+    info = ReleaseInfo() if release is None else read_info(release)
+    return replace(info, details={**info.details, "annotator": layer.name})

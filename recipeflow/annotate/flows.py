@@ -1,0 +1,88 @@
+"""Step 2, flows: labelled edges between entities, never in a circle."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import replace
+
+from recipeflow.annotate.document import Document, Edge
+from recipeflow.annotate.words import find_mark
+from recipeflow.errors import RefusedError
+from recipeflow.recipe import LABELS
+
+
+def add_flow(document: Document, edge: Edge) -> Document:
+    """Add a flow, in reading order: in this order objects are traced."""
+    check_label(edge.label)
+    find_mark(document, edge.start)
+    find_mark(document, edge.end)
+    if edge.start == edge.end:
+        raise RefusedError("self_loop", f"expected two entities, found {edge.start} twice", entity=edge.start)
+    _check_new(document, edge)
+    if (path := _find_path(document, edge.end, edge.start)) is not None:
+        circle = [*path, edge.end]
+        reason = f"expected flows without a cycle, found {' → '.join(circle)} with this one"
+        raise RefusedError("cycle", reason, path=circle)
+    later = (i for i, other in enumerate(document.flows) if other.sort_key > edge.sort_key)
+    position = next(later, len(document.flows))
+    return replace(document, flows=(*document.flows[:position], edge, *document.flows[position:]))
+
+
+def remove_flow(document: Document, start: str, end: str, label: str) -> Document:
+    """Take a flow away. Frames of an object that is no longer traced stay with it."""
+    gone = find_flow(document, start, end, label)
+    return replace(document, flows=tuple(edge for edge in document.flows if edge != gone))
+
+
+def relabel(document: Document, start: str, end: str, label: str, to: str) -> Document:
+    """Give a flow another label."""
+    check_label(to)
+    old = find_flow(document, start, end, label)
+    if label == to:
+        return document
+    new = replace(old, label=to, origin=None)
+    _check_new(document, new)
+    return replace(document, flows=tuple(new if edge == old else edge for edge in document.flows))
+
+
+def find_flow(document: Document, start: str, end: str, label: str) -> Edge:
+    """The flow of these ends and this label."""
+    for edge in document.flows:
+        if (edge.start, edge.end, edge.label) == (start, end, label):
+            return edge
+    reason = f"expected a flow {start} -{label}-> {end}, found none"
+    raise RefusedError("no_flow", reason, start=start, end=end, label=label)
+
+
+def check_label(label: str) -> None:
+    """Refuse a label that is not one of the paper's thirteen."""
+    if label not in LABELS:
+        raise RefusedError("label", f"expected a label of {', '.join(LABELS)}, found {label!r}", label=label)
+
+
+def _check_new(document: Document, edge: Edge) -> None:
+    start, end, label = edge.start, edge.end, edge.label
+    if any((other.start, other.end, other.label) == (start, end, label) for other in document.flows):
+        reason = f"expected each flow once, found {start} -{label}-> {end} already there"
+        raise RefusedError("duplicate", reason, start=start, end=end, label=label)
+
+
+def _find_path(document: Document, start: str, end: str) -> list[str] | None:
+    """The shortest way along the flows."""
+    following: defaultdict[str, list[str]] = defaultdict(list)
+    for edge in document.flows:
+        following[edge.start].append(edge.end)
+    came_from: dict[str, str | None] = {start: None}
+    queue = deque([start])
+    while queue:
+        node = queue.popleft()
+        if node == end:
+            path = [node]
+            while (node := came_from[node]) is not None:
+                path.append(node)
+            return path[::-1]
+        for after in following[node]:
+            if after not in came_from:
+                came_from[after] = node
+                queue.append(after)
+    return None

@@ -1,0 +1,49 @@
+"""The frame that an object was last seen in: offered as the one before what is done to it next."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from recipeflow.annotate.document import Document, place
+
+
+def offer_frames(document: Document) -> dict[str, int]:
+    """For objects by key, the after-frame of the previous action on the same thing, as far as there is one.
+
+    That is the last action before it, in reading order, which has the same object; else the nearest actions from which
+    flows lead to the object, or the object itself where it is the product of an action.
+    """
+    afters = _after_frames(document)
+    by_object: defaultdict[str, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
+    for listed in document.objects.values():
+        for shot in listed:
+            if isinstance(shot.after, int):
+                by_object[shot.object].append((place(shot.action), shot.after))
+    sources: defaultdict[str, list[str]] = defaultdict(list)
+    for edge in document.flows:
+        sources[edge.end].append(edge.start)
+    offers = {}
+    for action, listed in document.objects.items():
+        for shot in listed:
+            earlier = [found for found in by_object[shot.object] if found[0] < place(action)]
+            frame = max(earlier)[1] if earlier else _nearest(shot.object, sources, afters)
+            if frame is not None:
+                offers[shot.key] = frame
+    return offers
+
+
+def _after_frames(document: Document) -> dict[str, int]:
+    """The last after-frame of every action that has one."""
+    frames = {action: [shot.after for shot in listed] for action, listed in document.objects.items()}
+    numbers = {action: [frame for frame in found if isinstance(frame, int)] for action, found in frames.items()}
+    return {action: max(found) for action, found in numbers.items() if found}
+
+
+def _nearest(name: str, sources: dict[str, list[str]], afters: dict[str, int]) -> int | None:
+    seen, nodes = set(), [name]
+    while nodes:
+        if found := [afters[node] for node in nodes if node in afters]:
+            return max(found)
+        seen.update(nodes)
+        nodes = list({source for node in nodes for source in sources[node]} - seen)
+    return None

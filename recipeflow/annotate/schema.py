@@ -1,0 +1,148 @@
+"""The database file: its tables, how it is opened, and how it is told from anything else.
+
+Write-ahead logging with ``synchronous=FULL``: a commit that returned is on the disk, also after ``kill -9`` or a power
+cut. The log of operations can only grow; triggers refuse everything else, whoever tries.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+from urllib.parse import quote
+
+from recipeflow.errors import DamagedDatabaseError, DatabaseError, DatabaseInUseError, ForeignDatabaseError
+
+APPLICATION = 0x56524641
+"""``VRFA``, by which SQLite files of this kind are known."""
+
+VERSION = 1
+
+_TABLES = """
+CREATE TABLE recipes (
+    id TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, content TEXT NOT NULL, added TEXT NOT NULL
+) STRICT;
+CREATE TABLE layers (
+    name TEXT PRIMARY KEY, kind TEXT NOT NULL, start TEXT NOT NULL, created TEXT NOT NULL
+) STRICT;
+CREATE TABLE suggestions (
+    origin TEXT NOT NULL, recipe TEXT NOT NULL REFERENCES recipes(id), state TEXT NOT NULL, added TEXT NOT NULL,
+    PRIMARY KEY (origin, recipe)
+) STRICT;
+CREATE TABLE log (
+    number INTEGER PRIMARY KEY,
+    recipe TEXT NOT NULL REFERENCES recipes(id), layer TEXT NOT NULL REFERENCES layers(name),
+    revision INTEGER NOT NULL, base INTEGER NOT NULL, who TEXT NOT NULL, uuid TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL, target INTEGER, operation TEXT NOT NULL, inverse TEXT NOT NULL, time TEXT NOT NULL,
+    UNIQUE (recipe, layer, revision)
+) STRICT;
+CREATE TABLE snapshots (
+    recipe TEXT NOT NULL, layer TEXT NOT NULL, revision INTEGER NOT NULL, state TEXT NOT NULL,
+    PRIMARY KEY (recipe, layer, revision)
+) STRICT;
+CREATE TRIGGER log_stays BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'the log only grows'); END;
+CREATE TRIGGER log_is_fixed BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'the log only grows'); END;
+"""
+
+
+def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
+    """Open a database of annotations, making it where there is none yet.
+
+    Raises:
+        DatabaseError: If it cannot be opened, is damaged, or is something else.
+    """
+    if read_only and not path.is_file():
+        raise DatabaseError(f"expected a database of annotations, found no file {path}; make one with `vrf annotate`")
+    with translated(path):
+        address = f"file:{quote(str(path.absolute()))}?mode={'ro' if read_only else 'rwc'}"
+        connection = sqlite3.connect(address, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
+        try:
+            _prepare(connection, path, read_only)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> None:
+    _identify(connection, path)
+    new = _number(connection, "application_id") == 0
+    if new and read_only:
+        raise ForeignDatabaseError(f"expected a database of annotations, found {path} empty; give another file")
+    if not read_only:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        if new:
+            marks = f"PRAGMA application_id={APPLICATION}; PRAGMA user_version={VERSION};"
+            connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {marks} COMMIT;")
+        elif (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise DamagedDatabaseError(f"expected {path} whole, found: {found}; restore it from a backup")
+
+
+def _identify(connection: sqlite3.Connection, path: Path) -> None:
+    """Make sure that the file is empty or ours, before anything is written to it."""
+    application, version = _number(connection, "application_id"), _number(connection, "user_version")
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION and (tables or application or version):
+        message = f"expected a database of annotations, found another one in {path}"
+        raise ForeignDatabaseError(f"{message}; choose another --db")
+    if version > VERSION:
+        message = f"expected a database of version {VERSION} or older, found version {version} in {path}"
+        raise ForeignDatabaseError(f"{message}; install a newer recipeflow")
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return connection.execute(f"PRAGMA {pragma}").fetchone()[0]
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Tell what SQLite found wrong as an error of ours."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        kind, hint = _explain(str(error))
+        raise kind(f"expected to be able to use {path}, found: {error}; {hint}") from error
+
+
+def _explain(reason: str) -> tuple[type[DatabaseError], str]:
+    if "not a database" in reason:
+        return ForeignDatabaseError, "this is some other file: choose another --db"
+    if "malformed" in reason or "disk image" in reason:
+        return DamagedDatabaseError, "restore it from a backup"
+    if "full" in reason:
+        return DatabaseError, "nothing was saved; make room on the disk and try again"
+    if "readonly" in reason or "unable to open" in reason:
+        return DatabaseError, "nothing was saved; it and its folder have to be there and writable"
+    return DatabaseError, "nothing was saved; try again"
+
+
+def take_lock(path: Path) -> IO[bytes]:
+    """Be the one process that writes to a database, until the returned file is closed or the process ends.
+
+    Raises:
+        DatabaseInUseError: If another one is.
+        DatabaseError: If the folder cannot be written to.
+    """
+    name = path.with_name(f"{path.name}-lock")
+    try:
+        lock = name.open("ab")
+    except OSError as error:
+        message = f"expected to be able to write {name}, found: {error.strerror}; choose another --db"
+        raise DatabaseError(message) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        owner = name.read_text(errors="replace").strip() or "unknown"
+        message = f"expected to be the only one that writes to {path}, found process {owner} doing so"
+        raise DatabaseInUseError(f"{message}; use the pages it serves, or stop it first") from None
+    lock.truncate(0)
+    lock.write(str(os.getpid()).encode())
+    lock.flush()
+    return lock

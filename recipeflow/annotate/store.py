@@ -1,0 +1,326 @@
+"""Where annotations are kept: one SQLite file with a log of every operation, written by one process.
+
+An operation is committed before anybody hears that it was saved. All state in memory can be had again from the log;
+snapshots only save the time of reading it from its beginning.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from recipeflow.annotate.content import recipe_from_row, recipe_to_row
+from recipeflow.annotate.document import Document, annotated_document, blank_document
+from recipeflow.annotate.effects import Effects
+from recipeflow.annotate.history import DO, REDO, UNDO, Entry, History
+from recipeflow.annotate.operations import apply, read_operation
+from recipeflow.annotate.patches import Patch, turn
+from recipeflow.annotate.schema import connect, take_lock, translated
+from recipeflow.errors import ConflictError, RefusedError
+from recipeflow.recipe import Recipe
+
+SNAPSHOT_EVERY = 50
+ANNOTATOR, GOLD = "annotator", "gold"
+FROM_RELEASE, FROM_WORDS = "release", "blank"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One person's annotation of all recipes.
+
+    Args:
+        name: The person's name, or ``gold``.
+        kind: ``annotator`` or ``gold``.
+        start: Whether it began with the ``release``'s annotation, or ``blank``.
+    """
+
+    name: str
+    kind: str = ANNOTATOR
+    start: str = FROM_RELEASE
+
+
+@dataclass(frozen=True)
+class Saved:
+    """An operation that is on the disk: what it was saved as, what went along, and how things stand now."""
+
+    revision: int
+    history: History
+    effects: Effects
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What is about to be written."""
+
+    kind: str
+    target: int | None
+    operation: dict[str, Any]
+    inverse: Patch
+    effects: Effects
+
+
+class Store:
+    """A database of annotations.
+
+    Args:
+        path: The file; it is made if there is none.
+        read_only: Only look, also while another process writes.
+
+    Raises:
+        DatabaseError: If it cannot be used, is damaged, or another process writes to it.
+    """
+
+    def __init__(self, path: str | Path, read_only: bool = False) -> None:
+        self.path = Path(path)
+        self.lock_file = None if read_only else take_lock(self.path)
+        try:
+            self.connection = connect(self.path, read_only)
+        except BaseException:
+            self._unlock()
+            raise
+        # One writer: whatever thread a request comes in, it waits here, and SQLite is never found busy.
+        self.lock = threading.RLock()
+        self.histories: dict[tuple[str, str], History] = {}
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file free."""
+        with self.lock:
+            self.connection.close()
+            self._unlock()
+
+    def _unlock(self) -> None:
+        if self.lock_file is not None:
+            self.lock_file.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self.lock, translated(self.path):
+            yield self.connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it or nothing, and on the disk when this ends."""
+        with self._reading() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def recipe_ids(self) -> list[str]:
+        """The recipes, in order."""
+        with self._reading() as connection:
+            return [row[0] for row in connection.execute("SELECT id FROM recipes ORDER BY position")]
+
+    def has_recipe(self, recipe_id: str) -> bool:
+        """Whether there is such a recipe."""
+        with self._reading() as connection:
+            return connection.execute("SELECT 1 FROM recipes WHERE id = ?", (recipe_id,)).fetchone() is not None
+
+    def recipe(self, recipe_id: str) -> Recipe | None:
+        """A recipe as it was imported."""
+        with self._reading() as connection:
+            row = connection.execute("SELECT content FROM recipes WHERE id = ?", (recipe_id,)).fetchone()
+        return None if row is None else recipe_from_row(recipe_id, json.loads(row[0]))
+
+    def add_recipes(self, recipes: Iterable[Recipe]) -> None:
+        """Put recipes at the end, all of them or none; their ids must be new."""
+        rows = [(recipe.id, _dump(recipe_to_row(recipe)), _now()) for recipe in recipes]
+        with self._writing() as connection:
+            connection.executemany(
+                "INSERT INTO recipes SELECT ?, coalesce(max(position), -1) + 1, ?, ? FROM recipes", rows
+            )
+
+    def layers(self) -> list[Layer]:
+        """The layers, in the order in which they were made."""
+        with self._reading() as connection:
+            return [Layer(*row) for row in connection.execute("SELECT name, kind, start FROM layers ORDER BY rowid")]
+
+    def add_layer(self, layer: Layer) -> bool:
+        """Make a layer; whether there was none of this name."""
+        with self._writing() as connection:
+            row = (layer.name, layer.kind, layer.start, _now())
+            return connection.execute("INSERT OR IGNORE INTO layers VALUES (?, ?, ?, ?)", row).rowcount > 0
+
+    def origins(self) -> list[str]:
+        """Where suggestions come from."""
+        with self._reading() as connection:
+            return [
+                row[0] for row in connection.execute("SELECT origin FROM suggestions GROUP BY 1 ORDER BY min(rowid)")
+            ]
+
+    def add_suggestions(self, origin: str, documents: Iterable[Document]) -> None:
+        """Keep annotations as suggestions of this origin, instead of earlier ones for the same recipes."""
+        rows = [(origin, document.base.id, _dump(document.state()), _now()) for document in documents]
+        with self._writing() as connection:
+            connection.executemany("INSERT OR REPLACE INTO suggestions VALUES (?, ?, ?, ?)", rows)
+
+    def suggestions(self, recipe_id: str) -> dict[str, Document]:
+        """The suggested annotations of a recipe by origin."""
+        query = "SELECT origin, state FROM suggestions WHERE recipe = ? ORDER BY rowid"
+        with self._reading() as connection:
+            rows = connection.execute(query, (recipe_id,)).fetchall()
+        blank = blank_document(self.recipe(recipe_id)) if rows else None
+        return {origin: blank.with_state(json.loads(state)) for origin, state in rows}
+
+    def history(self, recipe_id: str, layer: Layer) -> History:
+        """How a recipe stands in a layer."""
+        with self.lock:
+            if (recipe_id, layer.name) not in self.histories:
+                self.histories[recipe_id, layer.name] = self._read_history(recipe_id, layer)
+            return self.histories[recipe_id, layer.name]
+
+    def _read_history(self, recipe_id: str, layer: Layer) -> History:
+        begin = annotated_document if layer.start == FROM_RELEASE else blank_document
+        history = History(begin(self.recipe(recipe_id)))
+        place = (recipe_id, layer.name)
+        with self._reading() as connection:
+            query = (
+                "SELECT revision, state FROM snapshots WHERE recipe = ? AND layer = ? ORDER BY revision DESC LIMIT 1"
+            )
+            revision, state = connection.execute(query, place).fetchone() or (0, None)
+            query = (
+                "SELECT revision, kind, target FROM log WHERE recipe = ? AND layer = ? AND revision <= ? ORDER BY 1"
+            )
+            for row in connection.execute(query, (*place, revision)):
+                history = history.tracking(*row)
+        if state is not None:
+            document = history.document.with_state(json.loads(state))
+            history = History(document, revision, history.undoable, history.redoable)
+        for entry in self.entries(recipe_id, layer, after=revision):
+            history = history.after(entry)
+        return history
+
+    def entries(self, recipe_id: str, layer: Layer, after: int = 0, only: int | None = None) -> list[Entry]:
+        """The log of a recipe in a layer: what came after a revision, or only one entry."""
+        query = (
+            "SELECT revision, kind, target, operation, inverse, who, uuid, time FROM log "
+            "WHERE recipe = ? AND layer = ? AND revision BETWEEN ? AND ? ORDER BY revision"
+        )
+        first, last = (after + 1, 2**62) if only is None else (only, only)
+        with self._reading() as connection:
+            rows = connection.execute(query, (recipe_id, layer.name, first, last)).fetchall()
+        return [Entry(*row[:3], json.loads(row[3]), json.loads(row[4]), *row[5:]) for row in rows]
+
+    def revisions(self) -> dict[tuple[str, str], int]:
+        """How many operations every recipe has in every layer where it was begun."""
+        with self._reading() as connection:
+            rows = connection.execute("SELECT recipe, layer, max(revision) FROM log GROUP BY recipe, layer")
+            return {(recipe, layer): revision for recipe, layer, revision in rows}
+
+    def save(self, recipe_id: str, layer: Layer, base: int, uuid: str, operation: dict[str, Any]) -> Saved:
+        """Carry out an operation and put it on the disk.
+
+        Args:
+            recipe_id: The recipe.
+            layer: Whose annotation.
+            base: The revision that the person saw.
+            uuid: The page's name for this very operation; sent again, it is not done again.
+            operation: As JSON.
+
+        Raises:
+            ConflictError: If ``base`` is no longer the revision.
+            RefusedError: If the annotation must not become this.
+            DatabaseError: If it could not be written; nothing is changed then.
+        """
+
+        def plan(history: History) -> _Step:
+            _, inverse, effects = apply(history.document, read_operation(operation))
+            return _Step(DO, None, operation, inverse, effects)
+
+        return self._append(recipe_id, layer, base, uuid, operation, plan)
+
+    def undo(self, recipe_id: str, layer: Layer, base: int, uuid: str) -> Saved:
+        """Take back the last operation that was not taken back yet; errors as for ``save``."""
+
+        def plan(history: History) -> _Step:
+            return self._plan_back(recipe_id, layer, UNDO, history.undoable)
+
+        return self._append(recipe_id, layer, base, uuid, {"op": UNDO}, plan)
+
+    def redo(self, recipe_id: str, layer: Layer, base: int, uuid: str) -> Saved:
+        """Do again what was taken back last; errors as for ``save``."""
+
+        def plan(history: History) -> _Step:
+            return self._plan_back(recipe_id, layer, REDO, history.redoable)
+
+        return self._append(recipe_id, layer, base, uuid, {"op": REDO}, plan)
+
+    def _plan_back(self, recipe_id: str, layer: Layer, kind: str, revisions: tuple[int, ...]) -> _Step:
+        if not revisions:
+            raise RefusedError(f"nothing_to_{kind}", f"expected something to {kind}, found nothing")
+        target = self.entries(recipe_id, layer, only=revisions[-1])[0]
+        inverse = target.inverse if kind == REDO else turn(target.inverse)
+        return _Step(kind, target.revision, {"op": kind, "of": target.revision}, inverse, Effects())
+
+    def _append(
+        self,
+        recipe_id: str,
+        layer: Layer,
+        base: int,
+        uuid: str,
+        operation: dict[str, Any],
+        plan: Callable[[History], _Step],
+    ) -> Saved:
+        with self.lock:
+            history = self.history(recipe_id, layer)
+            if (saved_as := self._find(uuid, recipe_id, layer, operation)) is not None:
+                return Saved(saved_as, history, Effects(), repeated=True)
+            if base != history.revision:
+                raise ConflictError(base, history.revision)
+            step = plan(history)
+            revision = history.revision + 1
+            entry = Entry(revision, step.kind, step.target, step.operation, step.inverse, layer.name, uuid, _now())
+            after = history.after(entry)
+            self._write(recipe_id, layer, entry, after.document)
+            self.histories[recipe_id, layer.name] = after
+            return Saved(revision, after, step.effects)
+
+    def _find(self, uuid: str, recipe_id: str, layer: Layer, operation: dict[str, Any]) -> int | None:
+        """The revision that this very operation was saved as, if it was."""
+        query = "SELECT recipe, layer, kind, operation, revision FROM log WHERE uuid = ?"
+        with self._reading() as connection:
+            row = connection.execute(query, (uuid,)).fetchone()
+        if row is None:
+            return None
+        saved = json.loads(row[3]) if row[2] == DO else {"op": row[2]}
+        if (*row[:2], saved) != (recipe_id, layer.name, operation):
+            raise RefusedError(
+                "uuid_reused", "expected a new uuid for a new operation, found one that was used before"
+            )
+        return row[4]
+
+    def _write(self, recipe_id: str, layer: Layer, entry: Entry, document: Document) -> None:
+        place = (recipe_id, layer.name, entry.revision)
+        row = (*place, entry.revision - 1, entry.who, entry.uuid, entry.kind, entry.target)
+        values = (*row, _dump(entry.operation), _dump(entry.inverse), entry.time)
+        with self._writing() as connection:
+            connection.execute(f"INSERT INTO log VALUES (NULL, {', '.join('?' * len(values))})", values)
+            if entry.revision % SNAPSHOT_EVERY == 0:
+                connection.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?)", (*place, _dump(document.state())))
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))  # escaped: a page can send what no UTF-8 can hold
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,136 @@
+"""A document as pages get it: the shape of ``recipeflow.web.views``, with what only annotators need beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import quote
+
+from recipeflow.annotate.document import RELEASE, STEPS, Document
+from recipeflow.annotate.effects import Effects
+from recipeflow.annotate.items import Item, accept_item, list_items, mark_text
+from recipeflow.annotate.offers import offer_frames
+from recipeflow.errors import RefusedError
+from recipeflow.web.pictures import COLUMNS, ROWS, Film
+from recipeflow.web.views import recipe_view
+
+FRAME_INTERVAL = 1 / 3
+"""About so many seconds lie between two frames, by the release's rule of sampling."""
+
+Suggestions = Mapping[str, Mapping[str, Item]]
+"""Items by key, by origin."""
+
+
+def fixed_view(document: Document, film: Film | None) -> dict[str, Any]:
+    """What no operation changes: words, text, title and frames."""
+    view = recipe_view(document.base)
+    return {name: view[name] for name in ("id", "title", "url", "sections")} | {
+        "frames": film and _film_view(film, document.base.id)
+    }
+
+
+def _film_view(film: Film, recipe_id: str) -> dict[str, Any]:
+    width, height = film.cell
+    address = f"/api/sheets/{quote(recipe_id, safe='')}/{{sheet}}.jpg?v={film.stamp}"
+    return {
+        "count": len(film.numbers),
+        "numbers": film.numbers,
+        "interval": FRAME_INTERVAL,
+        "width": film.width,
+        "height": film.height,
+        "stamp": film.stamp,
+        "sheets": {
+            "url": address,
+            "columns": COLUMNS,
+            "rows": ROWS,
+            "width": width,
+            "height": height,
+            "count": film.sheets,
+        },
+    }
+
+
+def changing_view(document: Document, suggestions: Suggestions) -> dict[str, Any]:
+    """What operations change."""
+    offers = offer_frames(document)
+    by_hand = {edited.action for edited in document.lists}
+    ends = {end for edge in document.flows for end in (edge.start, edge.end)}
+    return {
+        "entities": [{"id": mark.id, **asdict(mark), "text": mark_text(document, mark)} for mark in document.entities],
+        "flows": [asdict(edge) for edge in document.flows],
+        "objects": [
+            {
+                **asdict(shot),
+                "key": shot.key,
+                "object": shot.entity,
+                "traced": shot.object in document.traced[action],
+                "offer": offers.get(shot.key),
+            }
+            for action, listed in document.objects.items()
+            for shot in listed
+        ],
+        "actions": [
+            {"action": action, "linked": action not in by_hand, "traced": traced}
+            for action, traced in document.traced.items()
+        ],
+        "unconnected": [mark.id for mark in document.entities if mark.id not in ends],
+        "done": {step: step in document.done for step in STEPS},
+        "progress": progress(document, suggestions),
+        "suggestions": list(_suggestion_views(document, suggestions)),
+    }
+
+
+def progress(document: Document, suggestions: Suggestions) -> dict[str, Any]:
+    """How far an annotation is, counted; work by hand apart from what came from elsewhere."""
+    shots = [shot for listed in document.objects.values() for shot in listed]
+    sides = [shot.origin for shot in shots for frame in (shot.before, shot.after) if frame is not None]
+    origins = Counter(
+        [*(mark.origin for mark in document.entities), *(edge.origin for edge in document.flows), *sides]
+    )
+    ends = {end for edge in document.flows for end in (edge.start, edge.end)}
+    listed = list(open_suggestions(document, suggestions))
+    return {
+        "entities": len(document.entities),
+        "flows": len(document.flows),
+        "unconnected": len(document.marks.keys() - ends),
+        "objects": len(shots),
+        "objects_set": sum(shot.before is not None and shot.after is not None for shot in shots),
+        "human": origins[None],
+        "imported": origins[RELEASE],
+        "accepted": origins.total() - origins[None] - origins[RELEASE],
+        "rejected": sum(state == "rejected" for _, _, state in listed),
+        "pending": sum(state == "pending" for _, _, state in listed),
+        "done": {step: step in document.done for step in STEPS},
+    }
+
+
+def open_suggestions(document: Document, suggestions: Suggestions) -> list[tuple[str, Item, str]]:
+    """The suggestions that the document does not have, each as ``(origin, item, "pending" or "rejected")``."""
+    if not suggestions:
+        return []
+    have = list_items(document).keys()
+    rejected = {(rejection.origin, rejection.key) for rejection in document.rejected}
+    return [
+        (origin, item, "rejected" if (origin, key) in rejected else "pending")
+        for origin, items in suggestions.items()
+        for key, item in items.items()
+        if key not in have
+    ]
+
+
+def _suggestion_views(document: Document, suggestions: Suggestions) -> list[dict[str, Any]]:
+    return [
+        {**item.as_dict(document), "origin": origin, "state": state, "clash": _clash(document, item, origin)}
+        for origin, item, state in open_suggestions(document, suggestions)
+    ]
+
+
+def _clash(document: Document, item: Item, origin: str) -> str | None:
+    """Why a suggestion cannot be accepted as things stand."""
+    try:
+        accept_item(document, item, origin, False, Effects())
+    except RefusedError as refusal:
+        return refusal.code
+    return None

@@ -1,0 +1,275 @@
+"""A database of annotations beside the release it is about: recipes, layers, frames and suggestions.
+
+The release folder is only ever read.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recipeflow.annotate.content import recipe_from_text, words_of
+from recipeflow.annotate.document import Document, annotated_document
+from recipeflow.annotate.history import History
+from recipeflow.annotate.items import Item, list_items
+from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
+from recipeflow.annotate.views import changing_view, fixed_view, progress
+from recipeflow.errors import RefusedError, ReleaseProblem, UsageError
+from recipeflow.parsing import ANNOTATIONS, id_problem
+from recipeflow.recipe import Recipe
+from recipeflow.recipe_files import TEXTS, read_text, recipe_folder
+from recipeflow.release import scan_release
+from recipeflow.web.pictures import Film, Pictures, read_film
+
+_LAYER_NAME = re.compile(r"[\w-][\w.-]{0,39}")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of recipes: the ids of the new ones, and of the others why they were left out."""
+
+    added: list[str]
+    skipped: list[tuple[str, str]]
+
+
+class Workspace:
+    """All that the pages show and change.
+
+    Args:
+        store: The database.
+        release: The folder that frames are read from; without it there are none.
+        pictures: Where small pictures come from.
+        blank: New layers begin with the bare words instead of the release's annotation.
+        curating: Layers may be compared, and there is a gold layer.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        release: Path | None = None,
+        pictures: Pictures | None = None,
+        blank: bool = False,
+        curating: bool = False,
+    ) -> None:
+        self.store = store
+        self.release = release
+        self.pictures = pictures or Pictures()
+        self.start = FROM_WORDS if blank else FROM_RELEASE
+        self.curating = curating
+        self.lock = threading.Lock()
+        self.items: dict[str, dict[str, dict[str, Item]]] = {}
+        self.progress: dict[tuple[str, str], tuple[Document, dict[str, Any]]] = {}
+        self.about: dict[str, dict[str, Any]] = {}
+
+    def import_folder(self, folder: Path) -> Imported:
+        """Take in a release folder, or one of plain texts where there are no annotations."""
+        if (folder / ANNOTATIONS).exists() or not (folder / "recipes").is_dir():
+            return self.import_release(folder)
+        return self.import_texts(folder)
+
+    def import_texts(self, folder: Path) -> Imported:
+        """Take in every ``recipes/<id>`` that has texts and is not there yet, normalised and cut into words."""
+        known = set(self.store.recipe_ids())
+        new, skipped = [], []
+        for home in sorted((folder / "recipes").iterdir()):
+            if home.name in known or not home.is_dir():
+                continue
+            try:
+                texts = [read_text(home / name, f"recipes/{home.name}/{name}", home.name) for name in TEXTS]
+                new.append(recipe_from_text(home.name, *texts))
+            except (ReleaseProblem, RefusedError) as problem:
+                skipped.append((home.name, str(problem)))
+        self.add_recipes(new)
+        return Imported([recipe.id for recipe in new], skipped)
+
+    def import_release(self, folder: Path) -> Imported:
+        """Take the recipes of a release in; those that are there already must have the same words.
+
+        Raises:
+            UsageError: If a recipe is there with other words: its annotations would point at something else.
+        """
+        known = set(self.store.recipe_ids())
+        new, skipped = [], []
+        for checked in scan_release(folder):
+            if checked.recipe is None:
+                skipped.append((checked.id, str(checked.problems[0])))
+            elif checked.id not in known:
+                new.append(checked.recipe)
+            elif words_of(checked.recipe) != words_of(self.store.recipe(checked.id)):
+                raise UsageError(
+                    f"recipe {checked.id}: expected in {folder} the words that {self.store.path} was begun with, "
+                    "found other ones; give that release, or begin another --db"
+                )
+        self.add_recipes(new)
+        return Imported([recipe.id for recipe in new], skipped)
+
+    def add_recipes(self, recipes: Iterable[Recipe]) -> None:
+        """Take recipes in, all of them or none.
+
+        Raises:
+            RefusedError: If one is there already, or its id is no folder name.
+        """
+        known = set(self.store.recipe_ids())
+        recipes = list(recipes)
+        for recipe in recipes:
+            if (problem := id_problem(recipe.id)) is not None:
+                raise RefusedError("recipe_id", problem.message, id=recipe.id)
+            if recipe.id in known:
+                reason = f"expected the id of a new recipe, found {recipe.id!r} already there; choose another"
+                raise RefusedError("recipe_id", reason, id=recipe.id, exists=True)
+        if recipes:
+            self.store.add_recipes(recipes)
+
+    def suggest(self, source: str) -> Imported:
+        """Offer a release folder, or a layer as it stands now, as suggestions.
+
+        Raises:
+            UsageError: If it is neither.
+        """
+        if Path(source).is_dir():
+            return self.suggest_release(Path(source).resolve().name, Path(source))
+        layer = next((layer for layer in self.store.layers() if layer.name == source), None)
+        if layer is None:
+            names = ", ".join(layer.name for layer in self.store.layers()) or "none yet"
+            raise UsageError(f"expected a release folder or a layer ({names}), found {source!r}; check --suggest")
+        begun = [recipe for recipe, name in self.store.revisions() if name == source]
+        documents = [self.store.history(recipe, layer).document for recipe in begun]
+        self._suggest(source, documents)
+        return Imported(begun, [])
+
+    def suggest_release(self, origin: str, folder: Path) -> Imported:
+        """Offer a release folder as suggestions under this name."""
+        if origin == FROM_RELEASE or not _LAYER_NAME.fullmatch(origin):
+            raise RefusedError("layer_name", f"expected a plain name for the origin, found {origin!r}", name=origin)
+        known = set(self.store.recipe_ids())
+        documents, skipped = [], []
+        for checked in scan_release(folder):
+            if checked.id not in known:
+                skipped.append((checked.id, "not one of the recipes here"))
+            elif checked.recipe is None:
+                skipped.append((checked.id, str(checked.problems[0])))
+            elif not _same_words(checked.recipe, self.store.recipe(checked.id)):
+                skipped.append((checked.id, "other words than here"))
+            else:
+                documents.append(annotated_document(checked.recipe))
+        self._suggest(origin, documents)
+        return Imported([document.base.id for document in documents], skipped)
+
+    def _suggest(self, origin: str, documents: Iterable[Document]) -> None:
+        self.store.add_suggestions(origin, documents)
+        with self.lock:
+            self.items.clear()
+            self.progress.clear()
+
+    def add_layer(self, name: str) -> tuple[Layer, bool]:
+        """Make a layer for an annotator, or find theirs; with it whether it is new."""
+        if name == GOLD:
+            if not self.curating:
+                raise RefusedError("layer_name", "expected an annotator's name, found gold, the curator's", name=name)
+            layer = Layer(GOLD, GOLD, FROM_WORDS)
+        elif _LAYER_NAME.fullmatch(name):
+            layer = Layer(name, ANNOTATOR, self.start)
+        else:
+            reason = "expected a name of at most 40 letters, digits, - _ and ., not beginning with a dot"
+            raise RefusedError("layer_name", f"{reason}, found {name!r}", name=name)
+        new = self.store.add_layer(layer)
+        return self.find_layer(name), new
+
+    def find_layer(self, name: str) -> Layer | None:
+        """The layer of this name; gold only for curators."""
+        for layer in self.store.layers():
+            if layer.name == name and (layer.kind != GOLD or self.curating):
+                return layer
+        return None
+
+    def film(self, recipe_id: str) -> Film | None:
+        """The frames of a recipe."""
+        if self.release is None or id_problem(recipe_id) is not None:
+            return None
+        return read_film(recipe_folder(self.release, recipe_id) / "frames")
+
+    def suggestions(self, recipe_id: str, layer: Layer) -> dict[str, dict[str, Item]]:
+        """What is suggested for a recipe, by origin and key; nobody is suggested their own work."""
+        with self.lock:
+            if recipe_id not in self.items:
+                found = self.store.suggestions(recipe_id)
+                self.items[recipe_id] = {origin: list_items(document) for origin, document in found.items()}
+            return {origin: items for origin, items in self.items[recipe_id].items() if origin != layer.name}
+
+    def list_recipes(self, layer: Layer) -> dict[str, Any]:
+        """Every recipe with how far it is in a layer."""
+        rows = [self._summary(recipe_id, layer) for recipe_id in self.store.recipe_ids()]
+        done = {step: sum(row["done"][step] for row in rows) for step in ("words", "flows", "frames")}
+        totals = {name: sum(row[name] for row in rows) for name in ("human", "accepted")}
+        return {"recipes": rows, "totals": {"recipes": len(rows), "done": done, **totals}}
+
+    def _summary(self, recipe_id: str, layer: Layer) -> dict[str, Any]:
+        history = self.store.history(recipe_id, layer)
+        document = history.document
+        if recipe_id not in self.about:
+            film, base = self.film(recipe_id), document.base
+            frames = len(film.numbers) if film else 0
+            self.about[recipe_id] = {"title": base.title, "frames": frames, "has_text": base.has_text}
+        seen, counts = self.progress.get((recipe_id, layer.name), (None, {}))
+        if seen is not document:
+            counts = progress(document, self.suggestions(recipe_id, layer))
+            self.progress[recipe_id, layer.name] = document, counts
+        return {"id": recipe_id, "revision": history.revision, **self.about[recipe_id], **counts}
+
+    def view(self, recipe_id: str, layer: Layer) -> dict[str, Any]:
+        """The whole document, as a page opens it."""
+        history = self.store.history(recipe_id, layer)
+        return {**fixed_view(history.document, self.film(recipe_id)), "layer": layer.name} | self.changing(
+            recipe_id, layer, history
+        )
+
+    def changing(self, recipe_id: str, layer: Layer, history: History) -> dict[str, Any]:
+        """The part of a document that operations change."""
+        stacks = {"undo": history.undoable, "redo": history.redoable}
+        named = {name: self._operation(recipe_id, layer, stack) for name, stack in stacks.items()}
+        can = {f"can_{name}": bool(stack) for name, stack in stacks.items()}
+        view = changing_view(history.document, self.suggestions(recipe_id, layer))
+        return {"revision": history.revision, **can, **named, **view}
+
+    def _operation(self, recipe_id: str, layer: Layer, revisions: tuple[int, ...]) -> dict[str, Any] | None:
+        if not revisions:
+            return None
+        return self.store.entries(recipe_id, layer, only=revisions[-1])[0].operation
+
+    def save(self, recipe_id: str, layer: Layer, base: int, uuid: str, operation: dict[str, Any]) -> Saved:
+        """Carry out an operation, see ``Store.save``; frames that are not there are refused."""
+        self._check_frames(recipe_id, operation)
+        return self.store.save(recipe_id, layer, base, uuid, operation)
+
+    def _check_frames(self, recipe_id: str, operation: dict[str, Any]) -> None:
+        values = {value for value in _values(operation) if type(value) is int}
+        if not values or (film := self.film(recipe_id)) is None:
+            return
+        if missing := sorted(values - set(film.numbers)):
+            reason = f"expected a frame of {recipe_id}, found number {missing[0]}, which is not there"
+            raise RefusedError("no_frame", reason, value=missing[0])
+
+
+def _values(operation: dict[str, Any]) -> Iterable[object]:
+    """What an operation chooses as frames, as far as it can be read; its form is checked where it is carried out."""
+    if operation.get("op") == "frame":
+        return [operation.get("value")]
+    changes = operation.get("changes")
+    if operation.get("op") == "frames" and isinstance(changes, list):
+        return [change.get("value") for change in changes if isinstance(change, dict)]
+    return []
+
+
+def _same_words(suggested: Recipe, ours: Recipe) -> bool:
+    """Whether a suggestion speaks of our words; one without text can, if its offsets are ours."""
+    if not suggested.has_text:
+        return _offsets(suggested) == _offsets(ours)
+    return words_of(suggested) == words_of(ours)
+
+
+def _offsets(recipe: Recipe) -> list:
+    return [[[(word.start, word.end) for word in line.words] for line in lines] for lines in recipe.sections]
