@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from recipeflow.graph import trace_objects
-from recipeflow.recipe import Flow, Line, Recipe, StateChange, word_id
+from recipeflow.recipe import Flow, Line, Recipe, StateChange, Word, word_id
 
 STEPS = ("words", "flows", "frames")
 SIDES = ("before", "after")
@@ -150,22 +150,26 @@ class Document:
         """The entities by id."""
         return {mark.id: mark for mark in self.entities}
 
+    def change(self, **parts: tuple) -> Document:
+        """The document with some parts exchanged; what follows from the others is not worked out again."""
+        changed = replace(self, **parts)
+        kept = [name for name, sources in _FOLLOWS_FROM.items() if not sources & parts.keys()]
+        changed.__dict__.update((name, self.__dict__[name]) for name in kept if name in self.__dict__)
+        return changed
+
     @cached_property
     def tagged(self) -> Recipe:
         """The recipe with its entities and flows, without state changes."""
-        tags = {}
+        sections = [list(lines) for lines in self.base.sections]
         for mark in self.entities:
+            line = sections[mark.section][mark.line]
+            words = list(line.words)
             for number in range(mark.start, mark.end):
-                tags[mark.section, mark.line, number] = f"{mark.tag}-{'I' if number > mark.start else 'B'}"
-        sections = [
-            tuple(
-                Line(tuple(replace(word, ne=tags.get((s, i, j), "O")) for j, word in enumerate(line.words)), line.text)
-                for i, line in enumerate(lines)
-            )
-            for s, lines in enumerate(self.base.sections)
-        ]
+                ne = f"{mark.tag}-{'I' if number > mark.start else 'B'}"
+                words[number] = Word(words[number].start, words[number].end, ne)
+            sections[mark.section][mark.line] = Line(tuple(words), line.text)
         flows = tuple(Flow(edge.start, edge.end, edge.label) for edge in self.flows)
-        return replace(self.base, ingredients=sections[0], instructions=sections[1], flows=flows)
+        return replace(self.base, ingredients=tuple(sections[0]), instructions=tuple(sections[1]), flows=flows)
 
     @cached_property
     def traced(self) -> dict[str, tuple[str, ...]]:
@@ -224,9 +228,23 @@ class Document:
         return Document(self.base, **{part: from_rows(part, state[part]) for part in PARTS})
 
 
+_FOLLOWS_FROM = {
+    "marks": {"entities"},
+    "tagged": {"entities", "flows"},
+    "traced": {"entities", "flows"},
+    "objects": {"entities", "flows", "shots", "lists"},
+}
+"""What is worked out from which parts."""
+
+
+def as_row(item: Any) -> dict[str, Any]:
+    """An item as JSON with names. ``dataclasses.asdict`` copies deeply, which every click would wait for."""
+    return {name: getattr(item, name) for name in item.__slots__}
+
+
 def to_rows(items: Sequence[Any]) -> list:
     """The items of a part as JSON."""
-    return [item if isinstance(item, str) else list(astuple(item)) for item in items]
+    return [item if isinstance(item, str) else list(as_row(item).values()) for item in items]
 
 
 def from_rows(part: str, rows: Sequence[Any]) -> tuple:

@@ -25,13 +25,13 @@ def add_flow(document: Document, edge: Edge) -> Document:
         raise RefusedError("cycle", reason, path=circle)
     later = (i for i, other in enumerate(document.flows) if other.sort_key > edge.sort_key)
     position = next(later, len(document.flows))
-    return replace(document, flows=(*document.flows[:position], edge, *document.flows[position:]))
+    return document.change(flows=(*document.flows[:position], edge, *document.flows[position:]))
 
 
 def remove_flow(document: Document, start: str, end: str, label: str) -> Document:
     """Take a flow away. Frames of an object that is no longer traced stay with it."""
     gone = find_flow(document, start, end, label)
-    return replace(document, flows=tuple(edge for edge in document.flows if edge != gone))
+    return document.change(flows=tuple(edge for edge in document.flows if edge != gone))
 
 
 def relabel(document: Document, start: str, end: str, label: str, to: str) -> Document:
@@ -42,7 +42,7 @@ def relabel(document: Document, start: str, end: str, label: str, to: str) -> Do
         return document
     new = replace(old, label=to, origin=None)
     _check_new(document, new)
-    return replace(document, flows=tuple(new if edge == old else edge for edge in document.flows))
+    return document.change(flows=tuple(new if edge == old else edge for edge in document.flows))
 
 
 def find_flow(document: Document, start: str, end: str, label: str) -> Edge:

@@ -5,10 +5,10 @@ By their keys two annotations are compared, and one can be offered to another as
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from recipeflow.annotate.document import SIDES, Document, Edge, Mark, Shot
+from recipeflow.annotate.document import SIDES, Document, Edge, Mark, Shot, as_row
 from recipeflow.annotate.effects import Effects
 from recipeflow.annotate.flows import add_flow
 from recipeflow.annotate.objects import add_object, check_choice, check_order, put_shots
@@ -32,7 +32,7 @@ class Item:
 
     def as_dict(self, document: Document) -> dict[str, Any]:
         """The item as pages get it and send it back; the text of an entity comes from the document's words."""
-        row = {name: value for name, value in asdict(self.value).items() if name != "origin"}
+        row = {name: value for name, value in as_row(self.value).items() if name != "origin"}
         if isinstance(self.value, Mark):
             row = {"id": self.value.id, **row, "text": mark_text(document, self.value)}
         elif isinstance(self.value, Shot):
@@ -112,7 +112,7 @@ def _accept_flow(document: Document, edge: Edge, replaces: bool, effects: Effect
         return document
     effects.removed_flows += beside
     rest = tuple(other for other in document.flows if other not in beside)
-    return add_flow(replace(document, flows=rest), edge)
+    return add_flow(document.change(flows=rest), edge)
 
 
 def _accept_shot(document: Document, shot: Shot, replaces: bool) -> Document:

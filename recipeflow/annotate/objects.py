@@ -44,7 +44,7 @@ def remove_object(document: Document, key: str, effects: Effects) -> Document:
     names = _names(document, shot.action)
     effects.removed_objects.append(shot)
     by_hand = any(edited.action == shot.action for edited in document.lists)
-    document = replace(document, shots=tuple(other for other in document.shots if other.key != key))
+    document = document.change(shots=tuple(other for other in document.shots if other.key != key))
     if not by_hand and shot.object not in document.traced[shot.action]:
         return document  # only its frames had kept it
     return _edit(document, shot.action, names[:position] + names[position + 1 :])
@@ -64,7 +64,7 @@ def move_object(document: Document, key: str, position: int) -> Document:
 def reset_objects(document: Document, action: str) -> Document:
     """Let the list of an action follow the flows again; chosen frames stay."""
     _names(document, action)
-    return replace(document, lists=tuple(edited for edited in document.lists if edited.action != action))
+    return document.change(lists=tuple(edited for edited in document.lists if edited.action != action))
 
 
 def set_frames(document: Document, changes: Iterable[tuple[str, str, FrameChoice]]) -> Document:
@@ -88,7 +88,7 @@ def put_shots(document: Document, shots: Iterable[Shot]) -> Document:
     """Keep what was chosen for some objects, instead of what was chosen before."""
     kept = {shot.key: shot for shot in document.shots} | {shot.key: shot for shot in shots}
     chosen = (shot for shot in kept.values() if shot.before is not None or shot.after is not None)
-    return replace(document, shots=tuple(sorted(chosen, key=lambda shot: shot.sort_key)))
+    return document.change(shots=tuple(sorted(chosen, key=lambda shot: shot.sort_key)))
 
 
 def check_order(shot: Shot) -> None:
@@ -124,4 +124,4 @@ def _check_position(position: int, count: int) -> None:
 
 def _edit(document: Document, action: str, names: tuple[str, ...]) -> Document:
     lists = [edited for edited in document.lists if edited.action != action] + [HandList(action, names)]
-    return replace(document, lists=tuple(sorted(lists, key=lambda edited: edited.sort_key)))
+    return document.change(lists=tuple(sorted(lists, key=lambda edited: edited.sort_key)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 from recipeflow.annotate import flows, objects, words
@@ -209,7 +209,7 @@ class Done:
         if self.step not in STEPS:
             raise RefusedError("step", f"expected a step of {', '.join(STEPS)}, found {self.step!r}", step=self.step)
         steps = {*document.done, self.step} if self.done else {*document.done} - {self.step}
-        return replace(document, done=tuple(step for step in STEPS if step in steps))
+        return document.change(done=tuple(step for step in STEPS if step in steps))
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class Accept:
             reason = "expected a suggestion that can be accepted, found none"
             raise RefusedError("nothing_accepted", reason, skipped=effects.skipped)
         kept = (each for each in document.rejected if each.origin != self.origin or each.key not in accepted)
-        return replace(document, rejected=tuple(kept))
+        return document.change(rejected=tuple(kept))
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ class Reject:
     def run(self, document: Document, effects: Effects) -> Document:
         """The document after it."""
         rejected = {*document.rejected, *(Rejection(self.origin, key) for key in self.keys)}
-        return replace(document, rejected=tuple(sorted(rejected)))
+        return document.change(rejected=tuple(sorted(rejected)))
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class Reconsider:
     def run(self, document: Document, effects: Effects) -> Document:
         """The document after it."""
         rejected = {*document.rejected} - {Rejection(self.origin, key) for key in self.keys}
-        return replace(document, rejected=tuple(sorted(rejected)))
+        return document.change(rejected=tuple(sorted(rejected)))
 
 
 OPERATIONS: dict[str, type] = {

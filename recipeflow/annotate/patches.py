@@ -7,7 +7,6 @@ turned around, so it brings back everything that an operation took along, in its
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from recipeflow.annotate.document import PARTS, Document, from_rows, to_rows
 from recipeflow.errors import DamagedDatabaseError
@@ -57,4 +56,4 @@ def apply_patch(document: Document, patch: Patch) -> Document:
                 "restore the database from a backup, or export from its last good state"
             )
         changed[part] = items[:position] + from_rows(part, new) + items[end:]
-    return replace(document, **changed)
+    return document.change(**changed)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
-from recipeflow.annotate.document import RELEASE, STEPS, Document
+from recipeflow.annotate.document import RELEASE, STEPS, Document, as_row
 from recipeflow.annotate.effects import Effects
 from recipeflow.annotate.items import Item, accept_item, list_items, mark_text
 from recipeflow.annotate.offers import offer_frames
@@ -58,11 +57,11 @@ def changing_view(document: Document, suggestions: Suggestions) -> dict[str, Any
     by_hand = {edited.action for edited in document.lists}
     ends = {end for edge in document.flows for end in (edge.start, edge.end)}
     return {
-        "entities": [{"id": mark.id, **asdict(mark), "text": mark_text(document, mark)} for mark in document.entities],
-        "flows": [asdict(edge) for edge in document.flows],
+        "entities": [{"id": mark.id, **as_row(mark), "text": mark_text(document, mark)} for mark in document.entities],
+        "flows": [as_row(edge) for edge in document.flows],
         "objects": [
             {
-                **asdict(shot),
+                **as_row(shot),
                 "key": shot.key,
                 "object": shot.entity,
                 "traced": shot.object in document.traced[action],

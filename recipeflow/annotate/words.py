@@ -47,7 +47,7 @@ def put_entity(document: Document, mark: Mark, effects: Effects, replaces: bool 
     for other in covered:
         _put_aside(document, other, mark, effects)
     entities = [other for other in document.entities if other not in covered]
-    changed = replace(document, entities=_in_order((*entities, mark)))
+    changed = document.change(entities=_in_order((*entities, mark)))
     return _rename(changed, {other.id: mark.id for other in covered}, effects)
 
 
@@ -68,7 +68,7 @@ def reshape(document: Document, entity: str, start: int, end: int, effects: Effe
     for other in _overlapping(document, changed):
         if other != mark:
             raise _overlap(other)
-    document = replace(document, entities=_in_order(changed if m == mark else m for m in document.entities))
+    document = document.change(entities=_in_order(changed if m == mark else m for m in document.entities))
     return _rename(document, {mark.id: changed.id}, effects)
 
 
@@ -81,7 +81,7 @@ def split(document: Document, entity: str, at: int, tag: str | None) -> Document
     check_tag(tag or mark.tag)
     parts = replace(mark, end=at, origin=None), replace(mark, start=at, tag=tag or mark.tag, origin=None)
     rest = (other for other in document.entities if other != mark)
-    return replace(document, entities=_in_order((*rest, *parts)))
+    return document.change(entities=_in_order((*rest, *parts)))
 
 
 def remove(document: Document, entity: str, effects: Effects) -> Document:
@@ -97,8 +97,7 @@ def remove(document: Document, entity: str, effects: Effects) -> Document:
         for edited in document.lists
         if edited.action != entity
     )
-    return replace(
-        document,
+    return document.change(
         entities=tuple(other for other in document.entities if other != mark),
         flows=tuple(edge for edge in document.flows if edge not in gone),
         shots=tuple(shot for shot in document.shots if shot not in shots),
@@ -134,7 +133,7 @@ def _overlap(other: Mark) -> RefusedError:
 def _exchange(document: Document, old: Mark, new: Mark, effects: Effects) -> Document:
     """Put an entity in the place of one with the same words."""
     _put_aside(document, old, new, effects)
-    return replace(document, entities=tuple(new if mark == old else mark for mark in document.entities))
+    return document.change(entities=tuple(new if mark == old else mark for mark in document.entities))
 
 
 def _put_aside(document: Document, old: Mark, new: Mark, effects: Effects) -> None:
@@ -151,8 +150,7 @@ def _rename(document: Document, names: Mapping[str, str], effects: Effects) -> D
     effects.renamed |= {old: new for old, new in names.items() if old != new}
     if not names or all(old == new for old, new in names.items()):
         return document
-    return replace(
-        document,
+    return document.change(
         flows=_rename_flows(document.flows, names, effects),
         shots=_rename_shots(document.shots, names, effects),
         lists=_rename_lists(document.lists, names),
