@@ -46,7 +46,7 @@ def wilson_interval(hits: int, queries: int, deviations: float = NORMAL_95) -> t
     share, z2 = hits / queries, deviations**2
     middle = (share + z2 / (2 * queries)) / (1 + z2 / queries)
     half = deviations / (1 + z2 / queries) * math.sqrt(share * (1 - share) / queries + z2 / (4 * queries**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))  # in spite of rounding
 
 
 def share_by_name(names: Iterable[str | None], ranks: Iterable[float], k: int) -> list[Share]:

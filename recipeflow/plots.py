@@ -44,7 +44,7 @@ STYLES = (
 )
 """Grey dots for the row without a model, which stands first, then one for each row of the table."""
 
-LARGEST_K = 100
+FIRST_K = (1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50, 70, 100)
 EDGES = (1, 2, 3, 5, 9, 17, 33, 65, 129, 257, 513)
 """Where the bars of a rank histogram begin: alone where it matters, then ever wider."""
 
@@ -122,11 +122,9 @@ def _plot_spread(axes: Axes, x: Sequence[int], curves: np.ndarray, title: str, s
 def plot_recall(rows: Mapping[str, Folds]) -> Figure:
     """How often the right image is among the first k, with the spread over the folds."""
     figure, (axes,) = _figure(1)
-    k = np.arange(1, LARGEST_K + 1)
     for style, (title, folds) in zip(STYLES, rows.items(), strict=False):
-        curves = np.array([(np.array(fold["ranks"])[:, None] <= k).mean(axis=0) * 100 for fold in folds])
-        shown = np.array([1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50, 70, 100])
-        _plot_spread(axes, shown, curves[:, shown - 1], title, style)
+        curves = np.array([(np.array(fold["ranks"])[:, None] <= FIRST_K).mean(axis=0) * 100 for fold in folds])
+        _plot_spread(axes, FIRST_K, curves, title, style)
     axes.axvline(5, color=LINE, zorder=0)
     axes.set(xlabel="k", ylabel="R@k, %", title="The right image among the first k", xscale="log", ylim=(0, 100))
     axes.set_xticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
