@@ -280,6 +280,10 @@ class SearchIndexError(VRFError):
     """An index of candidates that is not there, cannot be read, or was made with another model."""
 
 
+class CalibrationError(VRFError):
+    """A model that cannot be calibrated with these data, or a calibration that cannot be read or is another's."""
+
+
 class QueryError(VRFError):
     """A query that this model cannot answer."""
 
