@@ -7,12 +7,12 @@ import { t } from "./language.js";
 const ZOOMS = [1, 2, 4, 8, 16];
 const COMFORTABLE = 150;
 
-/** Show a frame's thumbnail as the background of `node`, as wide as `width` pixels. */
-export function showThumbnail(node, frames, number, width) {
+/** Show a frame's thumbnail as the background of `node`, as large as fits into `width` x `height` pixels. */
+export function showThumbnail(node, frames, number, width, height) {
   const { sheets, numbers } = frames;
   const index = numbers.indexOf(number);
-  const scale = width / sheets.width;
-  node.style.width = `${width}px`;
+  const scale = Math.min(width / sheets.width, height / sheets.height);
+  node.style.width = `${Math.round(sheets.width * scale)}px`;
   node.style.height = `${Math.round(sheets.height * scale)}px`;
   if (index < 0) return node;
   const perSheet = sheets.columns * sheets.rows;
@@ -54,7 +54,7 @@ export class Filmstrip {
 
   thumb(number) {
     const label = t("frames.large", { number, time: timeOf(this.frames, number) });
-    return showThumbnail(element("button", { type: "button", class: "thumb", tabindex: -1, "aria-label": label, data: { number } }), this.frames, number, 128);
+    return showThumbnail(element("button", { type: "button", class: "thumb", tabindex: -1, "aria-label": label, data: { number } }), this.frames, number, 128, 84);
   }
 
   /** Choose a frame; by keyboard the view follows it. */

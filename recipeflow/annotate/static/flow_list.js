@@ -42,7 +42,8 @@ export class FlowList {
     if (this.drawn === view && this.entity === entity) return;
     Object.assign(this, { view, entity, drawn: view });
     const isMeant = (flow) => (entity ? flow.start === entity || flow.end === entity : true) && (this.labels === null || this.labels.has(flow.label));
-    this.shown = view.flows.filter(isMeant);
+    const order = new Map(view.entities.map((each, i) => [each.id, i]));
+    this.shown = view.flows.filter(isMeant).sort((a, b) => order.get(a.start) - order.get(b.start) || order.get(a.end) - order.get(b.end));
     const names = new Map();
     const nameOfEntity = (id) => names.get(id) ?? names.set(id, entityText(view, id)).get(id);
     replaceContent(this.title, entity ? t("flows.here", { entity: nameOfEntity(entity) }) : t("flows.list", { count: view.flows.length }));

@@ -15,9 +15,7 @@ export class FlowPointer {
         if (!event.target.closest(".arc")) onNothing();
         return;
       }
-      event.preventDefault();
       this.from = id;
-      event.target.closest("[data-entity]").focus({ preventScroll: true });
     });
     host.addEventListener("pointerover", (event) => onHover(this.from ?? entityAt(event.target)));
     host.addEventListener("pointerleave", () => onHover(null));

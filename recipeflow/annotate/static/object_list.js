@@ -69,7 +69,7 @@ export class ObjectList {
     const value = object[side];
     const label = `${t(`frames.${side}`)}: ${sideText(value)}`;
     const box = element("span", { class: `side-box ${typeof value === "number" ? "" : value === "none" ? "hidden-side" : "unset-side"}`, role: "img", "aria-label": label, title: label, data: { side, value: value ?? "" } });
-    if (typeof value === "number" && view.frames) return showThumbnail(box, view.frames, value, 58);
+    if (typeof value === "number" && view.frames) return showThumbnail(box, view.frames, value, 58, 36);
     box.textContent = typeof value === "number" ? value : value === "none" ? "∅" : "";
     return box;
   }

@@ -12,7 +12,7 @@ import { keepFocus } from "./shell.js";
 
 const SIDES = ["before", "after"];
 const SIDE_KEYS = { before: "B", after: "A" };
-const STAGE_WIDTH = 448;
+const STAGE = [448, 252];
 
 export class FramesStep {
   constructor(editor) {
@@ -138,7 +138,7 @@ export class FramesStep {
 
   sidePicture(value) {
     const box = element("div", { class: "side-picture" }, value === "none" ? "∅" : "");
-    return typeof value === "number" && this.frames ? showThumbnail(box, this.frames, value, 128) : box;
+    return typeof value === "number" && this.frames ? showThumbnail(box, this.frames, value, 128, 72) : box;
   }
 
   /** Set a side; when that completes the object, go on to the next open one. */
@@ -173,7 +173,7 @@ export class FramesStep {
     const number = this.hovered ?? this.strip.picked;
     if (number === this.staged) return;
     this.staged = number;
-    showThumbnail(this.blur, this.frames, number, STAGE_WIDTH);
+    showThumbnail(this.blur, this.frames, number, ...STAGE);
     this.picture.classList.add("loading");
     this.picture.src = framePath(this.view.id, number, this.frames.stamp);
     this.picture.alt = t("frames.large", { number, time: timeOf(this.frames, number) });

@@ -43,8 +43,6 @@ export class WordSelection {
       return;
     }
     event.target.releasePointerCapture?.(event.pointerId);
-    event.preventDefault();
-    this.host.focus({ preventScroll: true });
     this.before = this.range;
     this.anchor = place;
     this.moved = false;

@@ -112,15 +112,16 @@ function layArcs(flows, places) {
   const sides = new Map();
   const ends = flows.map((flow) => {
     const [from, to] = [places.get(flow.start), places.get(flow.end)];
+    const across = flow.start[0] !== flow.end[0] && from.right + 12 < to.left;
     const level = Math.abs(from.top - to.top) < 8;
     const down = !level && from.top < to.top;
     const start = { key: `${flow.start} ${down ? "under" : "over"}`, other: centreOf(to), box: from, y: down ? from.bottom : from.top };
     const end = { key: `${flow.end} ${level || down ? "over" : "under"}`, other: centreOf(from), box: to, y: level || down ? to.top : to.bottom };
     for (const point of [start, end]) sides.set(point.key, [...(sides.get(point.key) ?? []), point]);
-    return { flow, start, end, level };
+    return { flow, start, end, curveOf: level ? bowOf : across ? crossingOf : swingOf };
   });
   for (const points of sides.values()) spreadPoints(points);
-  return ends.map(({ flow, start, end, level }) => [flow, level ? bowOf(start, end) : swingOf(start, end)]);
+  return ends.map(({ flow, start, end, curveOf }) => [flow, curveOf(start, end)]);
 }
 
 function centreOf(box) {
@@ -137,7 +138,7 @@ function spreadPoints(points) {
 
 /** Between two entities of one row: a bow above it, higher the wider. */
 function bowOf(start, end) {
-  const height = Math.min(14 + Math.abs(end.x - start.x) * 0.1, 42);
+  const height = Math.min(14 + Math.abs(end.x - start.x) * 0.1, 34);
   const lean = (end.x - start.x) * 0.15;
   return [start.x, start.y, start.x + lean, start.y - height, end.x - lean, end.y - height, end.x, end.y];
 }
@@ -147,6 +148,13 @@ function swingOf(start, end) {
   const drop = Math.abs(end.y - start.y);
   const reach = Math.min(Math.max(18, drop * 0.5), drop * 0.9, 90) * Math.sign(end.y - start.y);
   return [start.x, start.y, start.x, start.y + reach, end.x, end.y - reach, end.x, end.y];
+}
+
+/** From a column of ingredients to one of instructions beside it: sideways through the gap between two rows, then upright. */
+function crossingOf(start, end) {
+  const way = Math.sign(end.y - start.y);
+  const rise = Math.max(16, Math.min(Math.abs(end.y - start.y), 80)) * way;
+  return [start.x, start.y, start.x + (end.x - start.x) * 0.35, start.y + 20 * way, end.x, end.y - rise, end.x, end.y];
 }
 
 function pointOn([ax, ay, bx, by, cx, cy, dx, dy], t) {
