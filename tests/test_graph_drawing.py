@@ -22,7 +22,7 @@ def check_places(recipe):
     for x, y in places.values():
         columns.setdefault(x, []).append(y)
     for rows in map(sorted, columns.values()):
-        assert all(below - above >= 0.5 for above, below in pairwise(rows))
+        assert all(below - above >= 1 for above, below in pairwise(rows))
 
 
 @pytest.mark.parametrize("recipe", [*RECIPES, *(devise_recipe(4, i).recipe for i in range(10))], ids=lambda r: r.id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 # Each adds its commands, which --help lists in this order.
-from recipeflow.cli import annotating, data, fetching, learning, reading, searching, sharing  # noqa: F401
+from recipeflow.cli import annotating, data, exploring, fetching, learning, reading, searching, sharing  # noqa: F401
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import VRFError
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import networkx as nx
 
 from recipeflow.graph import build_graph
-from recipeflow.graph_layout import Place, lay_out
+from recipeflow.graph_layout import lay_out
 from recipeflow.recipe import Recipe
 
 MODIFIES = "other-mod"
@@ -42,19 +41,4 @@ def fold_modifiers(graph: nx.MultiDiGraph) -> dict[str, str]:
 
 def _placed(graph: nx.MultiDiGraph) -> list[list[Any]]:
     """Rows of id, column and row."""
-    return [[node, *place] for node, place in _spread(lay_out(graph)).items()]
-
-
-def _spread(places: dict[str, Place]) -> dict[str, Place]:
-    """The same places with neighbours in a column at least one row apart, so that boxes of one height do not touch."""
-    columns: defaultdict[float, list[str]] = defaultdict(list)
-    for node in sorted(places, key=lambda node: places[node][1]):
-        columns[places[node][0]].append(node)
-    spread = {}
-    for column, nodes in columns.items():
-        free = 0.0
-        for node in nodes:
-            row = max(places[node][1], free)
-            spread[node] = (column, row)
-            free = row + 1
-    return spread
+    return [[node, *place] for node, place in lay_out(graph).items()]

@@ -11,7 +11,7 @@ import threading
 import zlib
 from typing import Any
 
-from recipeflow.errors import EmptyReleaseError, ReleaseProblem
+from recipeflow.errors import EmptyReleaseError, VRFError
 from recipeflow.explore.catalogue import Entry, catalogue_entry, recipe_page
 from recipeflow.explore.sources import Source
 from recipeflow.recipe import Recipe
@@ -28,13 +28,13 @@ class Library:
         chunk: Recipes in a chunk.
 
     Raises:
-        ReleaseProblem: Where the source cannot be read, or holds no readable recipe.
+        VRFError: Where the source cannot be read, or holds no readable recipe.
     """
 
     def __init__(self, source: Source, chunk: int = CHUNK) -> None:
         self.source = source
         self.chunk_size = chunk
-        self.problems: list[ReleaseProblem] = []
+        self.problems: list[VRFError] = []
         self._checked = source.recipes()
         self._packed: list[bytes] = []
         self._entries: list[Entry] = []
@@ -43,7 +43,7 @@ class Library:
         if self._find(0) is None:
             raise self._nothing_to_show()
 
-    def _nothing_to_show(self) -> ReleaseProblem:
+    def _nothing_to_show(self) -> EmptyReleaseError:
         if self.problems:
             first = self.problems[0]
             hint = f"the first of {len(self.problems)} problems: {first}; run `vrf check` for all"
@@ -55,7 +55,7 @@ class Library:
         while len(self._entries) < count and not self._is_whole:
             try:
                 checked = next(self._checked, None)
-            except ReleaseProblem as problem:
+            except VRFError as problem:
                 # What was read before it can still be looked at.
                 if not self._entries:
                     raise
@@ -85,7 +85,7 @@ class Library:
             if not entries:
                 return None
             is_last = self._is_whole and first + len(entries) == len(self._entries)
-            problems = [{"recipe": problem.recipe, "text": str(problem)} for problem in self.problems]
+            problems = [str(problem) for problem in self.problems]
         words = list(dict.fromkeys(word for entry in entries for word in entry.words))
         places = {word: place for place, word in enumerate(words)}
         return {

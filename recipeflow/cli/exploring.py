@@ -1,0 +1,64 @@
+"""The command that shows recipes: ``explore``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recipeflow.cli.shared import app, errors, output
+
+
+@app.command()
+def explore(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="RELEASE", help="A release folder, or a dataset folder as vrf build writes it."),
+    ] = Path("vrf"),
+    export: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a static site instead, which opens without a server.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
+    host: Annotated[str, typer.Option(help="Where to listen; beyond this machine with a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)] = 0,
+    token: Annotated[str | None, typer.Option(help="What a browser has to bring.", show_default=False)] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+) -> None:
+    """Look at recipes: a gallery, and for each recipe its flows, image pairs, state trails, graph and program.
+
+    The page is local, and nothing it shows leaves this machine. With --export it is written as a folder of files, to
+    be opened from the disk or put on any web host.
+
+    Example:  vrf explore kitchen
+    """
+    from recipeflow.explore.library import Library
+    from recipeflow.explore.sources import open_source
+
+    library = Library(open_source(source))
+    if export is not None:
+        _export(library, export, overwrite)
+        return
+    from recipeflow.explore.server import make_app
+    from recipeflow.web.serving import serve
+
+    def announce(address: str) -> None:
+        output.print(f"showing {source} at {address} (Ctrl-C ends it)", markup=False, soft_wrap=True)
+
+    serve(make_app(library), host=host, port=port, token=token, announce=announce, open_browser=not no_browser)
+
+
+def _export(library: object, folder: Path, overwrite: bool) -> None:
+    from recipeflow.explore.export import export_site
+    from recipeflow.progress import progress_bar
+
+    done = export_site(library, folder, overwrite, lambda numbers: progress_bar(numbers, None, "writing recipes"))
+    for problem in done.problems:
+        errors.print(f"left out: {problem}", markup=False, soft_wrap=True)
+    output.print(
+        f"wrote {done.recipes} recipes and {done.pictures} pictures: open {folder / 'index.html'}",
+        markup=False,
+        soft_wrap=True,
+    )
+    if done.pictures and library.source.info.source == "official":
+        errors.print("These pictures belong to the owner of the videos: keep this site to yourself.", markup=False)

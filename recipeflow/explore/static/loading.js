@@ -1,0 +1,30 @@
+// Data come as scripts that hand their content to one function: that works from a server and from file:// alike.
+
+const pendingData = new Map();
+
+window.receiveExplorerData = (name, data) => pendingData.get(name)?.resolve(data);
+
+/** What `<name>.js` holds; loaded once, and again only after a failure. */
+export function loadData(name) {
+  if (!pendingData.has(name)) pendingData.set(name, startLoading(name));
+  return pendingData.get(name).promise;
+}
+
+function startLoading(name) {
+  const loading = {};
+  loading.promise = new Promise((resolve, reject) => Object.assign(loading, { resolve, reject }));
+  const script = document.createElement("script");
+  script.src = `${name}.js`;
+  script.addEventListener("load", () => {
+    script.remove();
+    // After its data, which have settled the promise already, this changes nothing.
+    loading.reject(new Error(`${name}.js holds something else than was expected`));
+  });
+  script.addEventListener("error", () => {
+    script.remove();
+    pendingData.delete(name);
+    loading.reject(new Error(`${name}.js could not be loaded`));
+  });
+  document.head.append(script);
+  return loading;
+}

@@ -1,0 +1,131 @@
+// A recipe's page: its name, and four ways to look at it.
+
+import { element, replaceContent } from "./dom.js";
+import { showFlows } from "./flow_view.js";
+import { showGraph } from "./graph_view.js";
+import { loadData } from "./loading.js";
+import { PictureMaker } from "./picture.js";
+import { showProgram } from "./program_view.js";
+import { showTrail } from "./trail_view.js";
+
+const VIEWS = [
+  { id: "flows", name: "Recipe", show: showFlows },
+  { id: "trail", name: "State trail", show: showTrail },
+  { id: "graph", name: "Graph", show: showGraph },
+  { id: "program", name: "Program", show: showProgram },
+];
+
+/** The page of a recipe in `main`; gives back a function that ends it. `isWanted()` tells whether to show it still. */
+export async function showRecipe(main, { catalogue, about, address, announce, isWanted }) {
+  const entry = await catalogue.find(address.id);
+  if (!isWanted()) return null;
+  if (entry === null) return showNothing(main, `There is no recipe ${address.id} here.`);
+  let data;
+  try {
+    data = await loadData(`data/recipes/${entry.number}`);
+  } catch (error) {
+    return isWanted() ? showNothing(main, `This recipe cannot be shown: ${error.message}.`) : null;
+  }
+  if (!isWanted()) return null;
+  const recipe = new ShownRecipe(entry, data, about);
+  const view = VIEWS.find((each) => each.id === address.view) ?? VIEWS[0];
+  const body = element("div", { class: `recipe-body view-${view.id}` });
+  replaceContent(main, recipeHead(recipe, catalogue, view), whatIsMissing(recipe), body);
+  return view.show(body, recipe, { more: address.more, announce });
+}
+
+function showNothing(main, text) {
+  replaceContent(main, element("h1", {}, "Not found"), element("p", { class: "notice" }, text), element("p", {}, element("a", { href: "#/" }, "All recipes")));
+  return null;
+}
+
+/** A recipe with what its views ask again and again. */
+export class ShownRecipe {
+  constructor(entry, data, about) {
+    this.entry = entry;
+    this.data = data;
+    this.about = about;
+    this.view = data.view;
+    this.english = new Map(data.english);
+    this.entities = new Map(data.view.entities.map((entity) => [entity.id, entity]));
+    this.pictures = new PictureMaker(entry.number, about.stamp, data.pictures);
+    this.hasText = data.view.sections.some((section) => section.lines.some((line) => line.text !== null));
+  }
+
+  get title() {
+    return this.view.title ?? this.view.id;
+  }
+
+  address(view, more = null) {
+    return `#/recipe/${encodeURIComponent(this.view.id)}/${view}${more === null ? "" : `/${encodeURIComponent(more)}`}`;
+  }
+
+  /** An entity's words; its id where there is no text. */
+  textOf(id) {
+    const entity = this.entities.get(id);
+    return entity.text ?? id;
+  }
+
+  englishOf(id) {
+    return this.english.get(this.entities.get(id).text ?? "") ?? null;
+  }
+
+  /** Words and English as elements. */
+  nameParts(id) {
+    const english = this.englishOf(id);
+    const text = element("span", { lang: this.hasText ? "ja" : null, class: "name-text" }, this.textOf(id));
+    return english === null ? [text] : [text, " ", element("span", { class: "name-english" }, english)];
+  }
+
+  /** Words and English in one line, English first: for descriptions. */
+  plainName(id) {
+    const english = this.englishOf(id);
+    return english === null ? this.textOf(id) : `${english} ${this.textOf(id)}`;
+  }
+
+  /** Which instruction an entity stands in, as people count. */
+  placeOf(id) {
+    const entity = this.entities.get(id);
+    return `${entity.section === 0 ? "ingredient" : "instruction"} ${entity.line + 1}`;
+  }
+}
+
+function recipeHead(recipe, catalogue, shown) {
+  const english = recipe.english.get(recipe.view.title ?? "");
+  const { entry } = recipe;
+  const step = (number, word) => {
+    const other = catalogue.recipes[number];
+    return other ? element("a", { class: "button", href: `#/recipe/${encodeURIComponent(other.id)}/${shown.id}`, rel: word.toLowerCase() }, word) : null;
+  };
+  const facts = [
+    recipe.view.title === null ? null : recipe.view.id,
+    `${recipe.view.sections[0].lines.length} ingredients`,
+    `${recipe.view.sections[1].lines.length} instructions`,
+    `${entry.actions} actions`,
+    `${recipe.view.flows.length} flows`,
+  ].filter(Boolean);
+  const links = VIEWS.map(({ id, name }) => element("a", { href: recipe.address(id), "aria-current": id === shown.id ? "page" : null }, name));
+  return element(
+    "div",
+    { class: "recipe-head" },
+    element("div", { class: "recipe-name" }, element("h1", {}, element("span", { lang: "ja" }, recipe.title), english ? element("span", { class: "title-english" }, english) : null), element("p", { class: "soft" }, facts.join(" · "), sourceLink(recipe))),
+    element("nav", { class: "recipe-steps", "aria-label": "Other recipes" }, element("a", { class: "button", href: "#/" }, "All recipes"), step(entry.number - 1, "Previous"), step(entry.number + 1, "Next")),
+    element("nav", { class: "views", "aria-label": "Ways to look at this recipe" }, links),
+  );
+}
+
+/** Where the recipe was published, where that is a web address. */
+function sourceLink(recipe) {
+  const { url } = recipe.view;
+  // The simulated kitchen's recipes are on no page: their addresses end in a name that is reserved for that.
+  if (!url || !/^https?:\/\//.test(url) || new URL(url).hostname.endsWith(".invalid")) return null;
+  return [" · ", element("a", { href: url, rel: "noreferrer noopener", target: "_blank" }, "its page on the web")];
+}
+
+function whatIsMissing(recipe) {
+  const texts = [];
+  if (!recipe.hasText) texts.push("This release does not have the text of this recipe: boxes stand for its characters, and word ids for names.");
+  const wanted = recipe.view.objects.some((row) => row.before !== null || row.after !== null);
+  if (wanted && recipe.data.pictures.length === 0) texts.push("The frames of this recipe are not here: a picture is told by its frame number only.");
+  return texts.length ? element("p", { class: "notice" }, texts.join(" ")) : null;
+}

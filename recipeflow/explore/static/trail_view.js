@@ -1,0 +1,82 @@
+// The state trail: one ingredient from raw to the finished dish, picture by picture.
+
+import { element, replaceContent } from "./dom.js";
+import { LABELS, nameOf } from "./vocabulary.js";
+
+/** Show the view in `body`; `more` is the ingredient's id. */
+export function showTrail(body, recipe, { more }) {
+  const { trails } = recipe.data;
+  if (trails.length === 0) {
+    replaceContent(body, element("p", { class: "notice" }, "This recipe's list names no food to follow."));
+    return null;
+  }
+  const chosen = trails.find((trail) => trail.ingredient === more) ?? longestTrail(recipe);
+  const links = trails.map((trail) => {
+    const current = trail === chosen ? "true" : null;
+    return element("li", {}, element("a", { href: recipe.address("trail", trail.ingredient), "aria-current": current }, recipe.nameParts(trail.ingredient), element("span", { class: "soft" }, stepCount(trail))));
+  });
+  replaceContent(
+    body,
+    element("nav", { class: "panel trail-choice", "aria-label": "Ingredients" }, element("h2", {}, "Follow"), element("ul", {}, links)),
+    element("section", { class: "panel trail-panel", "aria-label": "State trail" }, trailHead(recipe, chosen), element("ol", { class: "trail" }, trailMoments(recipe, chosen))),
+  );
+  return null;
+}
+
+function stepCount(trail) {
+  return trail.steps.length === 1 ? "1 step" : `${trail.steps.length} steps`;
+}
+
+/** The ingredient with the most pictures: the best to begin with. */
+function longestTrail(recipe) {
+  const pictures = (trail) => trail.steps.flatMap((step) => step.rows).filter((row) => recipe.view.objects[row].after !== null).length;
+  return [...recipe.data.trails].sort((a, b) => pictures(b) - pictures(a))[0];
+}
+
+function trailHead(recipe, trail) {
+  const last = trail.steps.at(-1);
+  const ends = last && recipe.data.results.includes(last.action);
+  const text = trail.steps.length === 0 ? "No action takes it up." : ends ? "From the list to the dish." : "It goes no further than this: no flow leads on from its last action to the dish.";
+  return [element("h2", {}, recipe.nameParts(trail.ingredient)), element("p", { class: "soft" }, text)];
+}
+
+/** Pictures, and between them the actions; a picture that two steps share is shown once. */
+function trailMoments(recipe, trail) {
+  const name = recipe.plainName(trail.ingredient);
+  const moments = [];
+  let shown;
+  trail.steps.forEach((step, number) => {
+    const rows = step.rows.map((row) => recipe.view.objects[row]);
+    const before = rows.find((row) => row.before !== null)?.before ?? null;
+    const after = rows.findLast((row) => row.after !== null)?.after ?? null;
+    if (number === 0 || (before !== null && before !== shown)) {
+      if (number > 0) moments.push(element("li", { class: "moment-gap", title: "meanwhile" }, "…"));
+      moments.push(pictureMoment(recipe, before, `${name} before: ${recipe.plainName(step.action)}`, number === 0 ? "raw" : null));
+    }
+    moments.push(actionMoment(recipe, step, rows));
+    const isLast = number === trail.steps.length - 1;
+    const word = isLast && recipe.data.results.includes(step.action) ? "the dish" : null;
+    moments.push(pictureMoment(recipe, after, `${name} after: ${recipe.plainName(step.action)}`, word));
+    shown = after;
+  });
+  return moments;
+}
+
+function pictureMoment(recipe, frame, alt, word) {
+  const caption = [frame === null ? null : `frame ${frame}`, word].filter(Boolean).join(" · ");
+  return element("li", { class: frame === null ? "moment-picture unseen" : "moment-picture" }, element("figure", {}, recipe.pictures.make(frame, alt), element("figcaption", { class: "soft" }, caption || "no image")));
+}
+
+function actionMoment(recipe, step, rows) {
+  const objects = [...new Set(rows.map((row) => row.object).filter((id) => id !== null && id !== step.action))];
+  const names = objects.map((id, i) => [i ? ", " : "", recipe.nameParts(id)]);
+  const role = step.label === "Targ" ? names : step.label === "Dest" ? ["takes in ", names] : [`as ${nameOf(LABELS, step.label, "en").toLowerCase()} of `, names];
+  return element(
+    "li",
+    { class: "moment-action" },
+    element("span", { class: "entity tag-Ac" }, recipe.nameParts(step.action)),
+    element("span", { class: "moment-arrow", "aria-hidden": "true" }, "⟶"),
+    element("span", { class: "moment-role soft" }, role),
+    element("span", { class: "moment-place soft" }, recipe.placeOf(step.action)),
+  );
+}
