@@ -119,7 +119,9 @@ class AnnotationServer:
         """A recipe as a page opens it."""
         return self.get(document_path(recipe, layer))
 
-    def save(self, recipe: str, operation: dict, layer: str = "alice", base: int | None = None, name: str | None = None):
+    def save(
+        self, recipe: str, operation: dict, layer: str = "alice", base: int | None = None, name: str | None = None
+    ):
         """Send one operation, on the newest revision unless told otherwise."""
         base = self.document(recipe, layer)["revision"] if base is None else base
         body = {"uuid": name or str(uuid.uuid4()), "base": base, "operation": operation}

@@ -1,0 +1,110 @@
+"""Operations that a busy, careless person would send: most make sense, some do not.
+
+They are drawn with a plain random generator whose seed hypothesis chooses: an operation depends on the whole document,
+and a strategy made anew for each one takes longer than everything it tests.
+"""
+
+from random import Random
+
+from recipeflow.annotate.document import NOT_VISIBLE, SIDES, STEPS, Document
+from recipeflow.recipe import LABELS, TAGS
+
+
+def draw_operation(random: Random, document: Document, suggested: list[dict]) -> dict:
+    """An operation on this document; ``suggested`` are items as a page would list them."""
+    name = random.choice(list(_DRAWING))
+    operation = {"op": name, **_DRAWING[name](random, document, suggested)}
+    if random.random() < 0.05:
+        field = random.choice(list(operation))
+        operation |= {
+            "op": name,
+            field: operation[field] if field in ("op", "items", "changes", "keys") else _odd(operation[field]),
+        }
+    return operation
+
+
+def _odd(value):
+    """Something of the same type that is nowhere."""
+    return {str: "9-9-9", int: -1, bool: value, type(None): None}[type(value)]
+
+
+def _pick(random: Random, choices, otherwise="0-0-0"):
+    return random.choice(list(choices)) if choices else otherwise
+
+
+def _keys(document: Document) -> list[str]:
+    return [shot.key for listed in document.objects.values() for shot in listed]
+
+
+def _tag(random, document, suggested):
+    section = random.randrange(2)
+    line = random.randrange(len(document.base.sections[section]))
+    words = len(document.base.sections[section][line].words)
+    start = random.randrange(words)
+    end = random.randint(start, min(words, start + 3))
+    return {"section": section, "line": line, "start": start, "end": end, "tag": random.choice(["F", "Ac", *TAGS])}
+
+
+def _reshape(random, document, suggested):
+    mark = document.marks.get(entity := _pick(random, document.marks))
+    start, end = (mark.start, mark.end) if mark else (0, 1)
+    return {"entity": entity, "start": start + random.randint(-1, 1), "end": end + random.randint(-1, 1)}
+
+
+def _split(random, document, suggested):
+    long = [mark for mark in document.entities if mark.end - mark.start > 1] or document.entities
+    mark = _pick(random, long, None)
+    tag = random.choice([None, *TAGS])
+    return {"entity": mark.id, "at": mark.start + 1, "tag": tag} if mark else {"entity": "0-0-0", "at": 1, "tag": tag}
+
+
+def _flow(random, document, suggested):
+    ends = sorted(
+        (_pick(random, document.marks), _pick(random, document.marks)), key=lambda i: [*map(int, i.split("-"))]
+    )
+    if random.random() < 0.2:
+        ends.reverse()
+    return {"start": ends[0], "end": ends[1], "label": random.choice(["Targ", "Targ", "F-set", *LABELS])}
+
+
+def _edge(random, document, suggested):
+    edge = _pick(random, document.flows, None)
+    return {"start": edge.start, "end": edge.end, "label": edge.label} if edge else _flow(random, document, suggested)
+
+
+def _frame(random, document, suggested):
+    value = random.choice([None, NOT_VISIBLE, *range(1, 10)])
+    return {"key": _pick(random, _keys(document), "0-0-0/0-0-0"), "side": random.choice(SIDES), "value": value}
+
+
+def _some(random, choices, most):
+    return random.sample(choices, min(len(choices), random.randint(1, most)))
+
+
+_DRAWING = {
+    "tag": _tag,
+    "retag": lambda r, d, s: {"entity": _pick(r, d.marks), "tag": r.choice(["Ac", "F", *TAGS])},
+    "reshape": _reshape,
+    "split": _split,
+    "remove": lambda r, d, s: {"entity": _pick(r, d.marks)},
+    "flow": _flow,
+    "unflow": _edge,
+    "relabel": lambda r, d, s: {**_edge(r, d, s), "to": r.choice(list(LABELS))},
+    "add_object": lambda r, d, s: {
+        "action": _pick(r, d.traced),
+        "object": r.choice([None, *d.marks]),
+        "position": r.choice([None, 0, 1]),
+    },
+    "remove_object": lambda r, d, s: {"key": _pick(r, _keys(d))},
+    "move_object": lambda r, d, s: {"key": _pick(r, _keys(d)), "position": r.randrange(3)},
+    "reset_objects": lambda r, d, s: {"action": _pick(r, [edited.action for edited in d.lists] or d.traced)},
+    "frame": _frame,
+    "frames": lambda r, d, s: {"changes": [_frame(r, d, s) for _ in range(r.randint(1, 3))]},
+    "done": lambda r, d, s: {"step": r.choice(STEPS), "done": r.random() < 0.7},
+    "accept": lambda r, d, s: {"origin": "model", "items": _some(r, s, 8), "replace": r.random() < 0.5},
+    "reject": lambda r, d, s: {"origin": "model", "keys": [item["key"] for item in _some(r, s, 3)]},
+    "reconsider": lambda r, d, s: {
+        "origin": "model",
+        "keys": [_pick(r, [rejection.key for rejection in d.rejected], "ne:none")],
+    },
+}
