@@ -1,28 +1,32 @@
 """Search among the post-action images that were embedded with a Visual Recipe Flow model.
 
 An index is the folder `index` beside a saved model: the candidates (`rows.parquet`, images inside), their embeddings
-(`vectors.faiss`, read by `datasets`' own FAISS integration) and what they were made with (`index.json`).
+(`vectors.faiss`, read by `datasets`' own FAISS integration) and what they were made with (`index.json`). Where the
+model was calibrated, every answer has a confidence.
 
 This file travels with every saved model that has an index and imports nothing of the project.
 """
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import datasets
+import faiss
 import numpy as np
 import torch
 from PIL import Image
 from transformers import ProcessorMixin
 
 try:
+    from .calibration_vrf import VRFCalibration
     from .configuration_vrf import weights_digest
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
+    from calibration_vrf import VRFCalibration
     from configuration_vrf import weights_digest
 
 FOLDER, ABOUT, ROWS, VECTORS = "index", "index.json", "rows.parquet", "vectors.faiss"
@@ -33,6 +37,9 @@ EMBEDDING = "embedding"
 PARTS = {"action": "actions", "object": "objects", "image": "pre_images"}
 """The parts of a query, and what the processor calls a list of each."""
 
+CHUNK = 65_536
+"""Candidates compared at a time where a confidence needs all of them."""
+
 
 class VRFIndex:
     """Candidates and their embeddings.
@@ -40,19 +47,28 @@ class VRFIndex:
     Args:
         rows: One row a distinct post-action image, with a FAISS index of their unit vectors, by inner product.
         about: What they were made with: `weights` is the digest of the model's weights.
+        calibration: Of the same model; without it answers have no confidence.
+
+    Raises:
+        ValueError: If the calibration is of another model.
     """
 
-    def __init__(self, rows: datasets.Dataset, about: dict[str, Any]) -> None:
+    def __init__(
+        self, rows: datasets.Dataset, about: dict[str, Any], calibration: VRFCalibration | None = None
+    ) -> None:
         rows.get_index(EMBEDDING)
-        self.rows, self.about = rows, about
+        if calibration is not None:
+            calibration.check_weights(about["weights"])
+        self.rows, self.about, self.calibration = rows, about, calibration
 
     @classmethod
     def load(cls, folder: str | Path) -> "VRFIndex":
-        """Read the index of a model's folder.
+        """Read the index of a model's folder, with its calibration if it has one.
 
         Raises:
-            ValueError: If there is none, or it is damaged.
+            ValueError: If there is no index, or one of the two is damaged.
         """
+        calibration = VRFCalibration.load(folder)
         folder = Path(folder) / FOLDER
         if not (folder / ABOUT).is_file():
             raise ValueError(
@@ -73,7 +89,7 @@ class VRFIndex:
                 f"expected a whole index in {folder}, found: {type(error).__name__}: {error}; make it again with "
                 "`vrf index`, or download it again"
             ) from error
-        return cls(rows, about)
+        return cls(rows, about, calibration)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -102,8 +118,21 @@ class VRFIndex:
         scores, rows = self.rows.search_batch(EMBEDDING, queries, k)
         return scores, rows
 
-    def nearest(self, queries: np.ndarray, k: int) -> list[list[dict[str, Any]]]:
-        """The k nearest candidates of each query as rows, with `score`, their cosine similarity, and their image."""
+    def nearest(self, queries: np.ndarray, k: int, min_confidence: float | None = None) -> list[list[dict[str, Any]]]:
+        """The k nearest candidates of each query as rows, with `score`, their cosine similarity, and their image.
+
+        Where the model was calibrated, each also has `confidence`, how likely it is the right one of all candidates,
+        and all rows of a query share `sure`: whether the first one's confidence is high enough.
+
+        Args:
+            queries: Embeddings, one row a query.
+            k: How many candidates.
+            min_confidence: What is high enough; by default what the calibration found.
+
+        Raises:
+            ValueError: If there are fewer than k candidates, or a confidence is asked for that nobody calibrated.
+        """
+        enough = self._check_confidence(min_confidence)
         scores, rows = self.search(queries, k)
         found, places = np.unique(rows, return_inverse=True)
         columns = self.rows[found[found >= 0]]
@@ -111,10 +140,63 @@ class VRFIndex:
         for values in zip(*columns.values(), strict=True):
             record = dict(zip(columns, values, strict=True))
             records.append(record | {"image": Image.open(io.BytesIO(record["image"]["bytes"]))})
+        judged = self._judge(queries, scores, enough)
         return [
-            [{"score": float(score)} | records[place] for score, place in zip(*pair, strict=True) if records[place]]
-            for pair in zip(scores, places.reshape(rows.shape), strict=True)
+            [judgement | records[place] for judgement, place in zip(*pair, strict=True) if records[place]]
+            for pair in zip(judged, places.reshape(rows.shape), strict=True)
         ]
+
+    def _check_confidence(self, min_confidence: float | None) -> float | None:
+        if min_confidence is None:
+            return None if self.calibration is None else self.calibration.min_confidence
+        if self.calibration is None:
+            raise ValueError(
+                "expected a calibrated model to ask for a confidence, found none; calibrate it with "
+                "`vrf calibrate DATASET --model FOLDER --fold K`, or leave min_confidence out"
+            )
+        if not 0 <= min_confidence <= 1:
+            raise ValueError(f"expected a confidence from 0 to 1, found {min_confidence}")
+        return min_confidence
+
+    def _judge(self, queries: np.ndarray, scores: np.ndarray, enough: float | None) -> list[list[dict[str, Any]]]:
+        """What is said of each answer beside what it shows."""
+        if enough is None:
+            return [[{"score": float(score)} for score in line] for line in scores]
+        log_totals = self.log_totals(queries, self.calibration.temperature)
+        confidences = self.calibration.confidences(scores, log_totals)
+        return [
+            [
+                {"score": float(score), "confidence": float(confidence), "sure": bool(line[0] >= enough)}
+                for score, confidence in zip(found, line, strict=True)
+            ]
+            for found, line in zip(scores, confidences, strict=True)
+        ]
+
+    def log_totals(self, queries: np.ndarray, temperature: float) -> np.ndarray:
+        """For each query the logarithm of the sum over all candidates of exp(similarity / temperature).
+
+        All of them count, also where the search looks only at some: this takes as long as an exact search.
+        """
+        totals = np.full(len(queries), -np.inf)
+        for vectors in self._vectors():
+            exponents = (queries @ vectors.T).astype(np.float64) / temperature
+            largest = exponents.max(axis=1, keepdims=True)
+            part = largest[:, 0] + np.log(np.exp(exponents - largest).sum(axis=1))
+            totals = np.logaddexp(totals, part)
+        return totals
+
+    def _vectors(self) -> Iterator[np.ndarray]:
+        """All vectors in any order, some at a time."""
+        index = self.rows.get_index(EMBEDDING).faiss_index
+        if not isinstance(index, faiss.IndexIVF):
+            for start in range(0, index.ntotal, CHUNK):
+                yield index.reconstruct_n(start, min(CHUNK, index.ntotal - start))
+            return
+        for cell in range(index.nlist):  # by numbers, each would be looked for in all cells
+            size = index.invlists.list_size(cell)
+            if size:
+                codes = faiss.rev_swig_ptr(index.invlists.get_codes(cell), size * index.code_size)
+                yield codes.view(np.float32).reshape(size, index.d)
 
 
 def arrange_queries(queries: Sequence[Mapping[str, Any]], inputs: Sequence[str]) -> dict[str, list]:

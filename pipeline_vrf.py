@@ -16,10 +16,12 @@ from transformers import BatchFeature, Pipeline, PreTrainedModel
 from transformers.utils import logging
 
 try:
+    from .calibration_vrf import FILE as CALIBRATION
     from .index_vrf import FOLDER, VRFIndex, arrange_queries, unknown_words
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
+    from calibration_vrf import FILE as CALIBRATION
     from index_vrf import FOLDER, VRFIndex, arrange_queries, unknown_words
 
 TASK = "post-action-retrieval"
@@ -46,8 +48,11 @@ class PostActionRetrievalPipeline(Pipeline):
         self.index = index if isinstance(index, VRFIndex) else VRFIndex.load(index or _repository(model.name_or_path))
         self.index.check_model(model)
 
-    def _sanitize_parameters(self, k: int | None = None) -> tuple[dict, dict, dict]:
-        return {}, {}, {} if k is None else {"k": k}
+    def _sanitize_parameters(
+        self, k: int | None = None, min_confidence: float | None = None
+    ) -> tuple[dict, dict, dict]:
+        given = {"k": k, "min_confidence": min_confidence}
+        return {}, {}, {name: value for name, value in given.items() if value is not None}
 
     def preprocess(self, query: Mapping[str, Any]) -> BatchFeature:
         """Words and picture to tensors."""
@@ -59,16 +64,21 @@ class PostActionRetrievalPipeline(Pipeline):
     def _forward(self, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         return {"query_embeds": self.model.get_query_embeds(**inputs).float()}
 
-    def postprocess(self, outputs: Mapping[str, torch.Tensor], k: int = 5) -> list[dict[str, Any]]:
-        """The k nearest candidates, the best first, as rows with a `score`."""
-        return self.index.nearest(outputs["query_embeds"].numpy(), k)[0]
+    def postprocess(
+        self, outputs: Mapping[str, torch.Tensor], k: int = 5, min_confidence: float | None = None
+    ) -> list[dict[str, Any]]:
+        """The k nearest candidates, the best first, as rows with a `score`.
+
+        A calibrated model adds its `confidence` in each, and whether it is `sure` of the first.
+        """
+        return self.index.nearest(outputs["query_embeds"].numpy(), k, min_confidence)[0]
 
 
 def _repository(name: str) -> Path:
-    """The folder of a model, fetched from the Hub as far as its index goes."""
+    """The folder of a model, fetched from the Hub as far as its index and its calibration go."""
     if Path(name).is_dir():
         return Path(name)
-    return Path(snapshot_download(name, allow_patterns=f"{FOLDER}/*"))
+    return Path(snapshot_download(name, allow_patterns=[f"{FOLDER}/*", CALIBRATION]))
 
 
 CUSTOM_PIPELINES = {

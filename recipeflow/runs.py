@@ -118,3 +118,15 @@ def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
             f"expected a model that `vrf train` saved, found none in {name!r} ({error}); name its folder, such as "
             "run/model"
         ) from error
+
+
+def open_trained(
+    name: str, dataset: str | Path, weights: str, cache: str | Path | None
+) -> tuple[VRFModel, VRFProcessor, Pairs]:
+    """A saved model with its processor, and a dataset as that model sees it."""
+    model, processor = load_trained(name)
+    finetuned = not model.config.freeze_backbone
+    images = open_images(dataset, model.config.backbone, weights, cache, finetuned)
+    if not finetuned:
+        images.check_model(model.config)
+    return model, processor, load_pairs(dataset, images)

@@ -5,6 +5,8 @@
     retriever = Retriever.from_pretrained("OWNER/NAME")  # or a folder, such as run/model
     for row in retriever.search(action="千切り", object="キャベツ", image="cabbage.jpg", k=5):
         print(row["score"], row["title"], row["action"], row["object"], row["image"])
+
+Where the model was calibrated (``vrf calibrate``), rows also have ``confidence`` and ``sure``.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from typing import Any
 
 from huggingface_hub import snapshot_download
 
+from calibration_vrf import VRFCalibration
 from index_vrf import VRFIndex, arrange_queries, unknown_words
 from modeling_vrf import VRFModel
 from processing_vrf import ImageLike, Phrase, VRFProcessor
-from recipeflow.errors import QueryError, SearchIndexError
+from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
 from recipeflow.runs import load_trained
 from recipeflow.search_index import build_index, save_index
 
@@ -69,10 +72,24 @@ class Retriever:
         model: VRFModel,
         processor: VRFProcessor,
         dataset: str | Path,
+        *,
+        calibration: VRFCalibration | None = None,
         **options: Any,
     ) -> Retriever:
-        """Embed the post-action images of a dataset folder; the arguments are those of `build_index`."""
-        return cls(model, processor, build_index(model, processor, dataset, **options))
+        """Embed the post-action images of a dataset folder.
+
+        Args:
+            model: A trained model.
+            processor: Its processor.
+            dataset: The folder.
+            calibration: Of that model, as `load_calibration` reads it.
+            **options: Of `build_index`.
+        """
+        index = build_index(model, processor, dataset, **options)
+        try:
+            return cls(model, processor, VRFIndex(index.rows, index.about, calibration))
+        except ValueError as error:
+            raise CalibrationError(str(error)) from error
 
     def save(self, model_folder: str | Path) -> Path:
         """Put the index into the folder of the saved model, from where it travels with the model."""
@@ -84,6 +101,7 @@ class Retriever:
         object: Phrase | Sequence[Phrase] | None = None,
         image: ImageLike | Sequence[ImageLike | None] | None = None,
         k: int = 5,
+        min_confidence: float | None = None,
     ) -> list[Row] | list[list[Row]]:
         """The candidates that most likely show the object after the action, the best first.
 
@@ -95,19 +113,24 @@ class Retriever:
             object: What it is done to.
             image: A picture of that from before; ``None`` where there is none.
             k: How many candidates.
+            min_confidence: How likely the first answer has to be right for the model to be sure; by default what its
+                calibration found.
 
         Returns:
             For one query its rows, for a batch a list of them: the candidate's recipe, action, object, instruction,
-            frame and image, and ``score``, the cosine similarity.
+            frame and image, and ``score``, the cosine similarity. Where the model was calibrated, also
+            ``confidence``, how likely the candidate is the right one of all, and ``sure``, the same in all rows of a
+            query: whether the first one is likely enough.
 
         Raises:
-            QueryError: If the model needs more or less than it is given, or has fewer than k candidates.
+            QueryError: If the model needs more or less than it is given, has fewer than k candidates, or was not
+                calibrated and is asked how sure it is.
         """
         queries, is_batch = _make_queries(action=action, object=object, image=image)
         try:
             inputs = arrange_queries(queries, self.model.config.inputs)
             embeds = self.model.encode_queries(self.processor, **inputs)
-            found = self.index.nearest(embeds.numpy(), k)
+            found = self.index.nearest(embeds.numpy(), k, min_confidence)
         except (ValueError, TypeError, OSError) as error:
             raise QueryError(str(error)) from error
         if unknown := unknown_words(queries, self.processor):
@@ -126,6 +149,14 @@ def find_model(name: str | Path, **options: Any) -> Path:
             f"expected the folder of a model or its name on the Hub, found {str(name)!r}: {error}; name a folder such "
             "as run/model, or log in if the repository is private"
         ) from error
+
+
+def load_calibration(folder: Path) -> VRFCalibration | None:
+    """The calibration beside a model's weights; ``None`` where it has none."""
+    try:
+        return VRFCalibration.load(folder)
+    except ValueError as error:
+        raise CalibrationError(str(error)) from error
 
 
 def _make_queries(**parts: Any) -> tuple[list[dict[str, Any]], bool]:

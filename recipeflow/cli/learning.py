@@ -151,17 +151,13 @@ def evaluate(
 
     Example:  vrf evaluate vrf --model run/model --fold 0
     """
-    from recipeflow.batches import load_pairs, split_folds
+    from recipeflow.batches import split_folds
     from recipeflow.evaluation import evaluate, make_evaluation_set
-    from recipeflow.runs import load_trained, open_images
+    from recipeflow.runs import open_trained
 
     folds = split_folds(fold)[1]
-    network, processor = load_trained(model)
-    finetuned = not network.config.freeze_backbone
-    images = open_images(dataset, network.config.backbone, weights, cache, finetuned)
-    if not finetuned:
-        images.check_model(network.config)
-    data = make_evaluation_set(load_pairs(dataset, images), network.config.inputs, folds, processor)
+    network, processor, pairs = open_trained(model, dataset, weights, cache)
+    data = make_evaluation_set(pairs, network.config.inputs, folds, processor)
     typer.echo(json.dumps(evaluate(network, data).as_dict(), indent=2))
 
 

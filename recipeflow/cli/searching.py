@@ -1,4 +1,4 @@
-"""Commands that ask a trained model: ``index`` and ``search``."""
+"""Commands that ask a trained model: ``index``, ``calibrate`` and ``search``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from recipeflow.cli.shared import CacheOption, DatasetArgument, app, errors, output
+from recipeflow.cli.shared import (
+    OFFLINE_WEIGHTS,
+    CacheOption,
+    DatasetArgument,
+    WeightsOption,
+    app,
+    errors,
+    output,
+)
 
 WeightsFileOption = Annotated[
     str | None,
@@ -42,6 +50,58 @@ def index(
 
 
 @app.command()
+def calibrate(
+    dataset: DatasetArgument,
+    model: Annotated[Path, typer.Option(help="The folder of a saved model; calibration.json goes into it.")] = Path(
+        "run/model"
+    ),
+    fold: Annotated[int, typer.Option(help="A fold that the model was not trained on.")] = 0,
+    right: Annotated[
+        float, typer.Option(help="The share of right answers among those that the model is sure of.")
+    ] = 0.5,
+    plot: Annotated[
+        Path | None, typer.Option(help="The plot; calibration.png beside the model by default.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    weights: WeightsOption = OFFLINE_WEIGHTS,
+    cache: CacheOption = None,
+) -> None:
+    """Find out how sure a model may be of its answers, on recipes that it was not trained on.
+
+    One temperature turns similarities into probabilities, and a least confidence tells when to say "not sure". Both
+    are fitted on every second recipe of the fold; the figures printed are those of the other recipes. From then on
+    `vrf search` gives a confidence with each answer.
+
+    Example:  vrf calibrate vrf --model run/model --fold 0
+    """
+    from recipeflow.batches import split_folds
+    from recipeflow.calibrating import PLOT, calibrate_model, save_calibration, words_of_fold_alone
+    from recipeflow.calibration_plot import save_plot
+    from recipeflow.evaluation import make_evaluation_set
+    from recipeflow.runs import open_trained
+
+    _quiet_in_pipes()
+    folds = split_folds(fold)[1]
+    network, processor, pairs = open_trained(str(model), dataset, weights, cache)
+    if known := words_of_fold_alone(pairs, fold, processor):
+        _announce(
+            f"warning: the model knows words of fold {fold} alone ({', '.join(known[:5])}): was it trained on it?"
+        )
+    data = make_evaluation_set(pairs, network.config.inputs, folds, processor)
+    calibrated = calibrate_model(network, data, right)
+    about = {"dataset": dataset.resolve().name, "fold": fold}
+    path = save_calibration(calibrated, network, model, about)
+    save_plot(calibrated, plot or model / PLOT)
+    if as_json:
+        typer.echo(json.dumps(about | calibrated.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        output.print(calibrated.table().rich())
+        output.print(f"wrote {path} and {plot or model / PLOT}", markup=False, soft_wrap=True)
+    if calibrated.fitted.accuracy is None:
+        _announce(f"no confidence is right {right:.0%} of the time: a search will always say that it is not sure")
+
+
+@app.command()
 def search(
     action: Annotated[str | None, typer.Option(help="The verb; words with spaces between them.")] = None,
     object: Annotated[str | None, typer.Option(help="What it is done to, likewise.")] = None,
@@ -52,6 +112,10 @@ def search(
         typer.Option(help="Search this dataset folder instead of the model's own index.", show_default=False),
     ] = None,
     k: Annotated[int, typer.Option("-k", help="How many answers.", min=1)] = 5,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(help="Say 'not sure' below this; as `vrf calibrate` found by default.", show_default=False),
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw query and answers into this PNG file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
     weights: WeightsFileOption = None,
@@ -59,25 +123,31 @@ def search(
 ) -> None:
     """Ask what an object will look like after an action: words, a picture or both, as the model was trained.
 
+    A model that `vrf calibrate` has seen tells how likely each answer is right, and says when it is not sure.
+
     Example:  vrf search --action 千切り --object キャベツ --image cabbage.jpg --picture found.png
     """
     from index_vrf import unknown_words
     from recipeflow.runs import load_trained
-    from recipeflow.search import Retriever, find_model
+    from recipeflow.search import Retriever, find_model, load_calibration
 
     _quiet_in_pipes()
     if dataset is None:
         retriever = Retriever.from_pretrained(model)
     else:
-        parts = load_trained(str(find_model(model)))
-        retriever = Retriever.build(*parts, dataset, weights=weights, cache=cache, announce=_announce)
+        folder = find_model(model)
+        options = {"weights": weights, "cache": cache, "announce": _announce}
+        calibration = load_calibration(folder)
+        retriever = Retriever.build(*load_trained(str(folder)), dataset, calibration=calibration, **options)
     query = {"action": action, "object": object, "image": image}
     with warnings.catch_warnings(action="ignore", category=UserWarning):
-        rows = retriever.search(**query, k=k)
+        rows = retriever.search(**query, k=k, min_confidence=min_confidence)
     unknown = unknown_words([query], retriever.processor)
     if as_json:
         answers = [{name: value for name, value in row.items() if name != "image"} for row in rows]
         about = {"query": query, "unknown_words": unknown, "candidates": len(retriever.index), "answers": answers}
+        if "sure" in rows[0]:
+            about |= {"sure": rows[0]["sure"], "confidence": rows[0]["confidence"]}
         typer.echo(json.dumps(about, ensure_ascii=False, indent=2, default=str))
     else:
         _print_answers(rows, len(retriever.index))
@@ -91,11 +161,22 @@ def _print_answers(rows: list[dict[str, Any]], candidates: int) -> None:
     from recipeflow.tables import Table
 
     title = f"The best {len(rows)} of {candidates} candidates"
+    judged = "sure" in rows[0]
     lines = [
-        (rank, f"{row['score']:.3f}", row["action"], "、".join(row["objects"]), row["title"] or row["recipe_id"])
+        (
+            rank,
+            f"{row['score']:.3f}",
+            *([f"{row['confidence']:.0%}"] if judged else []),
+            row["action"],
+            "、".join(row["objects"]),
+            row["title"] or row["recipe_id"],
+        )
         for rank, row in enumerate(rows, start=1)
     ]
-    output.print(Table(title, ("", "score", "action", "object", "recipe"), lines).rich())
+    columns = ("", "score", *(["confidence"] if judged else []), "action", "object", "recipe")
+    if judged and not rows[0]["sure"]:
+        output.print(f"not sure: the first answer is right with a probability of {rows[0]['confidence']:.0%} only")
+    output.print(Table(title, columns, lines).rich())
 
 
 def _draw(query: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None:
