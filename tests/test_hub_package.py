@@ -36,7 +36,7 @@ ISOLATION = """
 import socket, sys
 
 HIDDEN = {"recipeflow", "vrf_dataset", "configuration_vrf", "modeling_vrf", "processing_vrf", "tests"}
-HIDDEN |= {"index_vrf", "pipeline_vrf"}
+HIDDEN |= {"index_vrf", "pipeline_vrf", "calibration_vrf"}
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):

@@ -20,6 +20,7 @@ from tests.making import make_frame, make_release
 
 FILES = {
     "README.md",
+    "calibration_vrf.py",
     "config.json",
     "configuration_vrf.py",
     "index/index.json",
