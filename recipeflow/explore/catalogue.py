@@ -32,7 +32,6 @@ class Entry:
     labels: list[str]
     actions: int
     objects: int
-    entities: int
 
     def packed(self, places: Mapping[str, int]) -> list[Any]:
         """The fields in order, as JSON, with words as their places in a list that many entries share."""
@@ -58,7 +57,6 @@ def catalogue_entry(recipe: Recipe, glossary: Mapping[str, str], has_picture: Ha
         labels=[label for label in LABELS if label in used],
         actions=len(recipe.actions),
         objects=len(recipe.state_changes),
-        entities=len(recipe.entities),
     )
 
 

@@ -3,7 +3,7 @@
 import { loadData } from "./loading.js";
 
 // The fields of an entry in the order in which recipeflow/explore/catalogue.py packs them.
-const ENTRY_FIELDS = ["id", "title", "english", "cover", "ingredients", "verbs", "labels", "actions", "objects", "entities"];
+const ENTRY_FIELDS = ["id", "title", "english", "cover", "ingredients", "verbs", "labels", "actions", "objects"];
 const WORD_FIELDS = ["ingredients", "verbs", "labels"];
 
 export class Catalogue {
