@@ -47,47 +47,65 @@ class Mark:
 
 @dataclass(frozen=True)
 class EmbeddingMap:
-    """The marks of a map, and the share of the variance that its two dimensions keep."""
+    """The marks of a map.
+
+    Args:
+        images: All of them.
+        queries: Those that fall inside.
+        outside: How many do not.
+        kept: The share of the images' variance that the two dimensions keep.
+    """
 
     images: list[Mark]
     queries: list[Mark]
+    outside: int
     kept: float
 
 
-def project(embeds: torch.Tensor) -> tuple[np.ndarray, float]:
-    """The first two principal components, by torch's singular value decomposition, and the variance they keep.
+def project(embeds: torch.Tensor, others: torch.Tensor) -> tuple[np.ndarray, np.ndarray, float]:
+    """The first two principal components, by torch's singular value decomposition.
 
     The sign of a component is arbitrary; here its largest entry is positive, so that the same data gives one map.
+
+    Args:
+        embeds: What the components are those of.
+        others: What is laid onto the same plane.
+
+    Returns:
+        Both as points, and the share of the variance of ``embeds`` that is kept.
     """
-    centred = embeds.double() - embeds.double().mean(0)
-    _, values, directions = torch.linalg.svd(centred, full_matrices=False)
+    mean = embeds.double().mean(0)
+    _, values, directions = torch.linalg.svd(embeds.double() - mean, full_matrices=False)
     axes = torch.zeros(2, embeds.shape[1], dtype=torch.float64)
     axes[: len(directions)] = directions[:2]
-    signs = axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()
+    axes *= axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()
     variance = values.square()
     kept = float(variance[:2].sum() / variance.sum()) if variance.sum() > 0 else 1.0
-    return (centred @ (axes * signs).T).numpy(), kept
+    return *(((part.double() - mean) @ axes.T).numpy() for part in (embeds, others)), kept
 
 
 def draw_map(
     image_rows: Sequence[int], image_embeds: torch.Tensor, query_rows: Sequence[int], query_embeds: torch.Tensor
 ) -> EmbeddingMap:
-    """Place images and queries; a picture goes to each image that covers no earlier one."""
-    points, kept = project(torch.cat([image_embeds, query_embeds]))
-    low, high = points.min(0), points.max(0)
-    size = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
-    places = (points - low) / np.maximum(high - low, 1e-9) * size + MARGIN
-    places[:, 1] = HEIGHT - places[:, 1]
+    """Place images, and the queries among them; a picture goes to each image that covers no earlier one."""
+    image_points, query_points, kept = project(image_embeds, query_embeds)
+    low, high = image_points.min(0), image_points.max(0)
+    size = np.array([WIDTH, HEIGHT])
+    scale = (size - 2 * MARGIN) / np.maximum(high - low, 1e-9)
+
+    def place(points: np.ndarray) -> list[list[float]]:
+        places = ((points - low) * scale + MARGIN).round(1)
+        places[:, 1] = HEIGHT - places[:, 1]
+        return places.tolist()
+
     images, taken = [], []
-    for row, (x, y) in zip(image_rows, places[: len(image_rows)].tolist(), strict=True):
+    for row, (x, y) in zip(image_rows, place(image_points), strict=True):
         is_free = all(max(abs(x - left), abs(y - top)) > PICTURE + 4 for left, top in taken)
         taken += [(x, y)] if is_free else []
-        images.append(Mark(row, round(x, 1), round(y, 1), is_free))
-    queries = [
-        Mark(row, round(x, 1), round(y, 1))
-        for row, (x, y) in zip(query_rows, places[len(image_rows) :].tolist(), strict=True)
-    ]
-    return EmbeddingMap(images, queries, kept)
+        images.append(Mark(row, x, y, is_free))
+    queries = [Mark(row, x, y) for row, (x, y) in zip(query_rows, place(query_points), strict=True)]
+    inside = [mark for mark in queries if 0 < mark.x < WIDTH and 0 < mark.y < HEIGHT]
+    return EmbeddingMap(images, inside, len(queries) - len(inside), kept)
 
 
 def group_styles(names: Sequence[str | None]) -> Mapping[str, tuple[str, str]]:

@@ -193,6 +193,7 @@ def map_section(data: ExperimentData, dataset: DatasetRows, missing: list[str]) 
         "title": row.title,
         "fold": job.fold,
         "kept": 100 * drawing.kept,
+        "outside": drawing.outside,
         "images": [show(mark) for mark in drawing.images],
         "queries": [show(mark) for mark in drawing.queries],
         "groups": [(name, english.get(name), *style) for name, style in styles.items()],

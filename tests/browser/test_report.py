@@ -27,7 +27,7 @@ def test_the_page_shows_its_plots_pictures_and_styles(page, address):
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_contain_text("report of an experiment")
     assert undrawn(page) == []
-    assert page.evaluate("document.images.length") > 30
+    assert page.evaluate("document.images.length") > 20
     expect(page.get_by_role("row", name="verb + object + image").first).to_contain_text("37.01")
     assert page.evaluate("getComputedStyle(document.body).maxWidth") == "1080px"  # the policy lets its own style in
     drawn = page.locator("#map svg image")
@@ -66,8 +66,7 @@ def test_the_policy_would_stop_a_script_all_the_same(page, reported, tmp_path, e
 
 def test_axe_finds_nothing_serious(page, address):
     page.goto(address)
-    for summary in page.locator("details:not([open]) > summary").all():
-        summary.click()
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
     found = [rule for rule in Axe().run(page).response["violations"] if rule["impact"] in ("serious", "critical")]
     assert not found, [(rule["id"], rule["nodes"][0]["html"][:200]) for rule in found]
 
