@@ -52,7 +52,7 @@ def new_context(browser: Browser, complaints: list[str]) -> Iterator[Callable[..
 
     def make(**options: object) -> BrowserContext:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-US"} | options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(30_000)
         _watch(context, complaints)
         contexts.append(context)
         return context

@@ -43,7 +43,7 @@ export class WordSelection {
       return;
     }
     event.target.releasePointerCapture?.(event.pointerId);
-    this.before = this.range;
+    this.before = this.asked ? this.range : null;
     this.anchor = place;
     this.moved = false;
     this.set(this.entityAt(place) ?? oneWord(place), false);

@@ -1,0 +1,80 @@
+"""Suggestions with their origin: accepted or rejected one by one or all at once, and never counted as human work."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.annotate.serving import AnnotationServer
+from tests.browser.annotating import entity, expect_saved, open_step, word
+from tests.making import SALAD, TEA, make_release
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("suggest")
+    model = make_release(folder / "model-a", [SALAD, TEA])
+    options = ("--annotator", "alice", "--annotator", "guided", "--blank", "--suggest", str(model))
+    with AnnotationServer(make_release(folder / "release"), folder / "work.db", *options) as server:
+        yield server
+
+
+def test_one_by_one_and_all_at_once(page, server):
+    open_step(page, server, TEA.id, "words")
+    panel = page.locator(".suggestions")
+    expect(panel.locator("h2")).to_have_text(f"Suggestions ({len(TEA.entities)})")
+    expect(panel).to_contain_text("model-a")
+    expect(page.locator(".entity.suggested")).to_have_count(len(TEA.entities))
+
+    panel.get_by_role("button", name="Accept: 麦茶 F").first.click()
+    expect(page.locator(".entity:not(.suggested)")).to_have_count(1)
+    panel.get_by_role("button", name="Reject: １袋 Q").click()
+    expect(page.locator(".entity.suggested")).to_have_count(len(TEA.entities) - 2)
+    expect_saved(page)
+    progress = server.document(TEA.id)["progress"]
+    assert (progress["human"], progress["accepted"], progress["rejected"]) == (0, 1, 1)
+    expect(panel).to_contain_text("By hand 0 · accepted 1 · rejected 1")
+
+    panel.get_by_text("Rejected (1)").click()
+    panel.get_by_role("button", name="Take back").click()
+    panel.get_by_role("button", name=f"Accept all {len(TEA.entities) - 1} shown").click()
+    expect(page.locator(".entity.suggested")).to_have_count(0)
+    expect_saved(page)
+    found = server.document(TEA.id)["entities"]
+    assert {each["id"]: each["tag"] for each in found} == {each.id: each.tag for each in TEA.entities.values()}
+    assert {each["origin"] for each in found} == {"model-a"}
+
+
+def test_flows_and_frames_too(page, server):
+    open_step(page, server, TEA.id, "flows")
+    expect(page.locator(".arc.suggested")).to_have_count(len(TEA.flows))
+    page.locator('[data-key="accept all"]').click()
+    expect(page.locator(".arc:not(.suggested)")).to_have_count(len(TEA.flows))
+    expect_saved(page)
+    page.keyboard.press("]")
+    page.locator('[data-key="accept all"]').click()
+    expect(page.locator('[data-object] [data-side="before"]').first).to_have_attribute("data-value", "1")
+    expect_saved(page)
+    assert [each["before"] for each in server.document(TEA.id)["objects"]] == [1, 2]
+
+
+def test_a_suggestion_in_the_text(page, server):
+    open_step(page, server, SALAD.id, "words")
+    word(page, "1-0-5").click()
+    page.locator(".floating").get_by_role("button", name="Accept: Ac").click()
+    expect(entity(page, "1-0-5")).not_to_have_class("suggested")
+    expect_saved(page)
+    found = server.document(SALAD.id)["entities"]
+    assert [(each["id"], each["origin"]) for each in found] == [("1-0-5", "model-a")]
+
+
+def test_the_guide_ticks_off_what_was_done(page, server):
+    page.goto(f"{server.url}/guide?layer=guided")
+    guide = page.locator(".guide")
+    expect(guide.locator("li.next")).to_contain_text("Click a food")
+    page.locator(".text-scroller .word").nth(0).click()
+    page.keyboard.press("1")
+    expect(guide.locator("li.done")).to_have_count(1)
+    expect(guide.locator("li.next")).to_contain_text("a verb")
+    page.reload()
+    expect(guide.locator("li.done")).to_have_count(1)
+    page.get_by_role("button", name="Hide the guide").click()
+    expect(guide).to_have_count(0)
