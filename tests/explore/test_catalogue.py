@@ -61,7 +61,7 @@ def test_a_page_is_json_and_names_what_is_there():
 def test_an_english_program_is_the_same_program_in_other_words():
     program = make_program(SALAD)
     english = translate(program, GLOSSARY)
-    assert 'x1 = cut(cucumber(is=i1), how=薄く)' in format_program(english)
+    assert "x1 = cut(cucumber(is=i1), how=薄く)" in format_program(english)
     assert english.results == program.results
     assert list(english.flows()) == list(program.flows())
     assert recipe_page(SALAD, {}, everywhere)["english_program"] is None

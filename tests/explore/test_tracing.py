@@ -110,7 +110,9 @@ def test_an_action_without_objects_lights_nothing():
     assert light_actions(recipe, carriers_of(recipe)) == {"1-0-2": {"objects": [], "through": [], "origins": []}}
 
 
-@pytest.mark.parametrize("recipe", [SALAD, EGG, TEA, *(devise_recipe(3, i).recipe for i in range(8))], ids=lambda r: r.id)
+@pytest.mark.parametrize(
+    "recipe", [SALAD, EGG, TEA, *(devise_recipe(3, i).recipe for i in range(8))], ids=lambda r: r.id
+)
 def test_trails_are_sound(recipe):
     check_sound(recipe)
 
