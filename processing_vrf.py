@@ -3,7 +3,7 @@
 This file travels with every saved model and imports nothing of the project.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,11 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import BatchFeature, PreTrainedTokenizerFast, ProcessorMixin, TimmWrapperImageProcessor
 
 try:
-    from .configuration_vrf import check_backbone
+    from .configuration_vrf import CONTEXT_ROLES, check_backbone
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
-    from configuration_vrf import check_backbone
+    from configuration_vrf import CONTEXT_ROLES, check_backbone
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"  # ids 0 and 1
 
@@ -92,7 +92,8 @@ class VRFProcessor(ProcessorMixin):
     @property
     def model_input_names(self) -> list[str]:
         """The names of the tensors that a call may return."""
-        return ["action_ids", "object_ids", "pre_pixel_values", "pre_mask", "post_pixel_values"]
+        names = ["action_ids", "object_ids", "context_ids", "context_roles"]
+        return [*names, "pre_pixel_values", "pre_mask", "post_pixel_values"]
 
     def __call__(
         self,
@@ -100,12 +101,14 @@ class VRFProcessor(ProcessorMixin):
         objects: Phrase | Sequence[Phrase] | None = None,
         pre_images: ImageLike | Sequence[ImageLike | None] | None = None,
         post_images: ImageLike | Sequence[ImageLike] | None = None,
+        contexts: Sequence[Mapping[str, Phrase]] | None = None,
         return_tensors: str = "pt",
     ) -> BatchFeature:
         """Turn any of the inputs into tensors, to be passed on with `**`.
 
         A None among `pre_images` is a missing image: its pixels are zeros and `pre_mask` is False there. Each
-        post-action image has to be there.
+        post-action image has to be there. A context says more about the action, as words by the part they play (one
+        of `CONTEXT_ROLES`), such as `{"modifier": ["薄く"], "destination": ["ボウル"]}`; it may be empty.
         """
         if return_tensors != "pt":
             raise ValueError(f"expected return_tensors='pt', the only kind there is, found {return_tensors!r}")
@@ -114,6 +117,8 @@ class VRFProcessor(ProcessorMixin):
             data["action_ids"] = self._word_ids(actions, "actions")
         if objects is not None:
             data["object_ids"] = self._word_ids(objects, "objects")
+        if contexts is not None:
+            data["context_ids"], data["context_roles"] = self._context_ids(contexts)
         if pre_images is not None:
             images = _load_images(pre_images, "pre_images")
             data["pre_pixel_values"] = self._pixels(images)
@@ -127,7 +132,9 @@ class VRFProcessor(ProcessorMixin):
                 )
             data["post_pixel_values"] = self._pixels(images)
         if not data:
-            raise ValueError("expected at least one of actions, objects, pre_images and post_images, found none")
+            raise ValueError(
+                "expected at least one of actions, objects, pre_images, post_images and contexts, found none"
+            )
         return BatchFeature(data)
 
     def _word_ids(self, phrases: Phrase | Sequence[Phrase], name: str) -> torch.Tensor:
@@ -137,6 +144,26 @@ class VRFProcessor(ProcessorMixin):
         texts = [_phrase_text(phrase, row, name) for row, phrase in enumerate(batch)]
         rows = [torch.tensor(word_ids) for word_ids in self.tokenizer(texts)["input_ids"]]
         return pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id)
+
+    def _context_ids(self, contexts: Sequence[Mapping[str, Phrase]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """The words of every context in one row, and beside each word the number of its role, from 1."""
+        ids, roles = [], []
+        for row, context in enumerate([contexts] if isinstance(contexts, Mapping) else contexts):
+            unknown = [role for role in context if role not in CONTEXT_ROLES]
+            if unknown:
+                raise ValueError(
+                    f"expected the roles {', '.join(CONTEXT_ROLES)} in contexts, found {unknown[0]!r} in row {row}"
+                )
+            texts = [_phrase_text(context[role], row, "contexts") for role in CONTEXT_ROLES if context.get(role)]
+            numbers = [number for number, role in enumerate(CONTEXT_ROLES, start=1) if context.get(role)]
+            words = self.tokenizer(texts)["input_ids"] if texts else []
+            ids.append(torch.tensor([word for phrase in words for word in phrase], dtype=torch.long))
+            repeated = [number for number, phrase in zip(numbers, words, strict=True) for _ in phrase]
+            roles.append(torch.tensor(repeated, dtype=torch.long))
+        if not ids:
+            raise ValueError("expected at least one context in contexts, found an empty list")
+        padded = pad_sequence(ids, batch_first=True, padding_value=self.tokenizer.pad_token_id)
+        return padded, pad_sequence(roles, batch_first=True)
 
     def _pixels(self, images: list[Image.Image | None]) -> torch.Tensor:
         pixels = torch.zeros(len(images), *self.data_config["input_size"])

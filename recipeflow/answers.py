@@ -73,11 +73,9 @@ class Answers:
 @torch.no_grad()
 def collect_answers(model: VRFModel, data: EvaluationSet, pairs: Pairs, fold: int) -> Answers:
     """Ask a model on cached features all queries of its held-out fold once more, and keep what it finds."""
-    model.eval()
-    features, every = data.queries.images, torch.arange(len(data.queries), device=data.targets.device)
-    pre = None if data.queries.pre is None else features[data.queries.pre]
-    queries = model.get_query_embeds(**data.queries.words_of(every), pre_features=pre)
-    images = model.get_image_embeds(post_features=features[data.candidates])
+    from recipeflow.evaluation import embed_set
+
+    queries, images = embed_set(model, data)
     best = [(part @ images.T).topk(min(FOUND, len(images))) for part in queries.split(CHUNK)]
     scores, found = (torch.cat(parts) for parts in zip(*best, strict=True))
     shown_in = _rows_of_candidates(pairs, fold).to(found.device)

@@ -8,101 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as pads
 import torch
 
 from processing_vrf import VRFProcessor
+from recipeflow.context import Context, Words
 from recipeflow.errors import NoPairsError, UsageError
 from recipeflow.features import FeatureTable
 from recipeflow.folds import FOLDS
+from recipeflow.pairs import Pairs, load_pairs
 from recipeflow.pixels import FramePixels
 
-Words = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """The rows of ``image_pairs`` that training needs, as columns.
-
-    Args:
-        recipes: For each row, the number of its recipe, in the order of the dataset.
-        folds: For each row, its fold.
-        actions: The words of the action; ``None`` where the release has no text.
-        objects: The words of the object; ``None`` where there is no object or no text.
-        images: The images, as cached features or as pixels.
-    """
-
-    recipes: torch.Tensor
-    folds: torch.Tensor
-    actions: tuple[Words | None, ...]
-    objects: tuple[Words | None, ...]
-    images: FeatureTable | FramePixels
-
-    def usable(self, inputs: Sequence[str]) -> torch.Tensor:
-        """Which rows have a post-action image and everything that these inputs need."""
-        mask = self.images.post >= 0
-        if "action" in inputs:
-            mask = mask & torch.tensor([words is not None for words in self.actions])
-        if "object" in inputs:
-            mask = mask & torch.tensor([words is not None for words in self.objects])
-        if "image" in inputs:
-            mask = mask & (self.images.pre >= 0)
-        return mask
-
-    def rows(self, inputs: Sequence[str], folds: Sequence[int]) -> torch.Tensor:
-        """The positions of the usable rows of these folds."""
-        return (self.usable(inputs) & torch.isin(self.folds, torch.tensor(list(folds)))).nonzero().flatten()
-
-    def phrases(self, rows: torch.Tensor) -> list[Words]:
-        """Every action and object of these rows, to build a vocabulary from."""
-        chosen = rows.tolist()
-        columns = (self.actions, self.objects)
-        return [words for column in columns for row in chosen if (words := column[row]) is not None]
-
-
-def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs:
-    """Read the columns of a built dataset folder and join them with its images."""
-    table = _read_columns(dataset, "image_pairs", ["recipe_id", "fold", "action_id", "object_id"])
-    if len(table["fold"]) != len(images.post):
-        raise UsageError(
-            f"expected images of the {len(table['fold'])} rows of {dataset}, found {len(images.post)} rows; "
-            "compute them for this dataset with `vrf features`"
-        )
-    segments = _segmented_entities(dataset)
-    order: dict[str, int] = {}
-    return Pairs(
-        recipes=torch.tensor([order.setdefault(recipe_id, len(order)) for recipe_id in table["recipe_id"]]),
-        folds=torch.tensor(table["fold"]),
-        actions=tuple(map(segments.get, zip(table["recipe_id"], table["action_id"], strict=True))),
-        objects=tuple(map(segments.get, zip(table["recipe_id"], table["object_id"], strict=True))),
-        images=images,
-    )
-
-
-def _read_columns(dataset: str | Path, config: str, columns: list[str]) -> dict[str, list[Any]]:
-    """Columns of a config straight from its Parquet files, so that no image is read."""
-    folder = Path(dataset) / config
-    if not folder.is_dir():
-        raise UsageError(f"expected a folder {config} in {dataset}, found none; write the dataset with `vrf build`")
-    return pads.dataset(folder).to_table(columns=columns).to_pydict()
-
-
-def _segmented_entities(dataset: str | Path) -> dict[tuple[str, str], Words]:
-    """The words of every r-NE by recipe and id: ``image_pairs`` has their text in one piece only."""
-    recipes = _read_columns(dataset, "recipes", ["recipe_id", "ingredients", "instructions"])
-    graphs = _read_columns(dataset, "flow_graphs", ["recipe_id", "nodes"])
-    nodes = dict(zip(graphs["recipe_id"], graphs["nodes"], strict=True))
-    segments = {}
-    for recipe_id, *sections in zip(*recipes.values(), strict=True):
-        for node in nodes[recipe_id]:
-            tokens = sections[node["section"]][node["line"]]["tokens"]
-            if tokens is not None:
-                words = tuple(tokens[node["start_word"] : node["end_word"]])
-                segments[recipe_id, node["id"]] = words
-    return segments
+__all__ = ["PairBatch", "PairTensors", "Pairs", "RecipeBatches", "load_pairs", "make_tensors", "split_folds"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +33,7 @@ class PairBatch:
         frames: The distinct images, by number.
         post: For each row, the position of its post-action image among them.
         pre: Likewise for the pre-action image, where that is an input.
+        pre_mask: False for the rows that have none, where such rows are taken.
     """
 
     recipes: torch.Tensor
@@ -122,6 +41,7 @@ class PairBatch:
     frames: torch.Tensor
     post: torch.Tensor
     pre: torch.Tensor | None
+    pre_mask: torch.Tensor | None = None
 
     @property
     def image_ids(self) -> torch.Tensor:
@@ -137,8 +57,8 @@ class PairTensors:
         recipes: For each row, its recipe.
         post: For each row, the number of its post-action image.
         images: What the numbers stand for: rows of a matrix of features, or pixels.
-        pre: The number of the pre-action image, where that is an input.
-        words: The word ids of the inputs that are words.
+        pre: The number of the pre-action image, where that is an input; -1 where a row has none.
+        words: The word ids of the inputs that are words, and of the context.
     """
 
     recipes: torch.Tensor
@@ -152,15 +72,24 @@ class PairTensors:
 
     def batch(self, rows: torch.Tensor) -> PairBatch:
         """These rows together."""
-        used = self.post[rows] if self.pre is None else torch.cat([self.post[rows], self.pre[rows]])
+        pre, mask = self.pre_of(rows)
+        used = self.post[rows] if pre is None else torch.cat([self.post[rows], pre])
         frames, position = used.unique(return_inverse=True)
         post, *pre = position.split(len(rows))
-        return PairBatch(self.recipes[rows], self.words_of(rows), frames, post, pre[0] if pre else None)
+        return PairBatch(self.recipes[rows], self.words_of(rows), frames, post, pre[0] if pre else None, mask)
+
+    def pre_of(self, rows: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        """The pre-action images of these rows, and which rows have one; a row without gets any, to be masked."""
+        if self.pre is None:
+            return None, None
+        pre = self.pre[rows]
+        mask = pre >= 0
+        return (pre, None) if mask.all() else (pre.clamp(min=0), mask)
 
     def words_of(self, rows: torch.Tensor) -> dict[str, torch.Tensor]:
         """The word ids of these rows, no wider than they need."""
         chosen = {name: ids[rows] for name, ids in self.words.items()}
-        return {name: ids[:, : int((ids != 0).sum(1).max())] for name, ids in chosen.items()}
+        return {name: ids[:, : max(1, int((ids != 0).sum(1).max()))] for name, ids in chosen.items()}
 
     def to(self, device: torch.device | str) -> PairTensors:
         """The same rows on another device; pixels stay where they are read."""
@@ -169,8 +98,23 @@ class PairTensors:
         return replace(self, words=words, **moved)
 
 
-def make_tensors(pairs: Pairs, rows: torch.Tensor, inputs: Sequence[str], processor: VRFProcessor) -> PairTensors:
-    """Put these rows into tensors with the processor's vocabulary; all of them have what the inputs need."""
+def make_tensors(
+    pairs: Pairs,
+    rows: torch.Tensor,
+    inputs: Sequence[str],
+    processor: VRFProcessor,
+    context: str = "none",
+) -> PairTensors:
+    """Put these rows into tensors with the processor's vocabulary.
+
+    Args:
+        pairs: The dataset.
+        rows: Which rows; all of them have the words that the inputs need.
+        inputs: What a query is made of.
+        processor: Knows the vocabulary.
+        context: How much of the flow graph the model reads. With ``history``, a missing pre-action image is replaced
+            by the one in which the object was last seen.
+    """
     if not len(rows):
         raise NoPairsError(
             f"expected at least one row with a post-action image and {', '.join(inputs)}, found none; "
@@ -182,10 +126,19 @@ def make_tensors(pairs: Pairs, rows: torch.Tensor, inputs: Sequence[str], proces
         for name, column in columns.items()
         if name in inputs
     }
+    if context != "none":
+        words |= processor(contexts=[_by_role(pairs.contexts[row]) for row in rows.tolist()])
     images = pairs.images
     source = images.features if isinstance(images, FeatureTable) else images
-    pre = images.pre[rows] if "image" in inputs else None
+    pre = (pairs.seen if context == "history" else images.pre)[rows] if "image" in inputs else None
     return PairTensors(pairs.recipes[rows], images.post[rows], source, pre, words)
+
+
+def _by_role(context: Context) -> dict[str, list[str]]:
+    words: dict[str, list[str]] = {}
+    for role, word in context:
+        words.setdefault(role, []).append(word)
+    return words
 
 
 def _word_ids(phrases: Sequence[Words], processor: VRFProcessor) -> torch.Tensor:

@@ -41,11 +41,16 @@ class EvaluationSet:
 
 
 def make_evaluation_set(
-    pairs: Pairs, inputs: Sequence[str], folds: Sequence[int], processor: VRFProcessor
+    pairs: Pairs,
+    inputs: Sequence[str],
+    folds: Sequence[int],
+    processor: VRFProcessor,
+    context: str = "none",
+    rows: torch.Tensor | None = None,
 ) -> EvaluationSet:
-    """The queries that these inputs allow, and all candidates of the folds."""
-    rows = pairs.rows(inputs, folds)
-    queries = make_tensors(pairs, rows, inputs, processor)
+    """The queries that these inputs allow, or the given rows, and all candidates of the folds."""
+    rows = pairs.rows(inputs, folds) if rows is None else rows
+    queries = make_tensors(pairs, rows, inputs, processor, context)
     candidates = pairs.images.post[pairs.rows((), folds)].unique()
     return EvaluationSet(queries, candidates, torch.searchsorted(candidates, queries.post), rows)
 
@@ -58,8 +63,10 @@ def embed_set(model: VRFModel, data: EvaluationSet) -> tuple[torch.Tensor, torch
     features = _features(model, data)
     queries = []
     for rows in torch.arange(len(data.queries), device=data.targets.device).split(CHUNK):
-        pre = None if data.queries.pre is None else features[data.queries.pre[rows]]
-        queries.append(model.get_query_embeds(**data.queries.words_of(rows), pre_features=pre))
+        pre, pre_mask = data.queries.pre_of(rows)
+        pre_features = None if pre is None else features[pre]
+        words = data.queries.words_of(rows)
+        queries.append(model.get_query_embeds(**words, pre_features=pre_features, pre_mask=pre_mask))
     images = [model.get_image_embeds(post_features=features[part]) for part in data.candidates.split(CHUNK)]
     model.train(was_training)
     return torch.cat(queries), torch.cat(images)
@@ -75,7 +82,7 @@ def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
     images, pre = data.queries.images, data.queries.pre
     if isinstance(images, torch.Tensor):
         return images
-    return images.features(model, torch.cat([data.candidates, *([] if pre is None else [pre])]))
+    return images.features(model, torch.cat([data.candidates, *([] if pre is None else [pre[pre >= 0]])]))
 
 
 def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:

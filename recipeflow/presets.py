@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from recipeflow.errors import UsageError
@@ -33,7 +33,9 @@ class TrainingConfig:
         backbone_rate: The backbone's learning rate as a share of ``learning_rate``.
         evaluate_every: Epochs between evaluations; 0 evaluates only at the end.
         checkpoint_every: Epochs between checkpoints; 0 writes one only on Ctrl-C.
-        seed: Fixes initial weights, batches and negatives.
+        seed: Fixes initial weights, batches, negatives and dropout.
+        incomplete: Train also on rows without a pre-action image, where that is an input.
+        model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
     """
 
     inputs: tuple[str, ...] = INPUTS
@@ -53,6 +55,8 @@ class TrainingConfig:
     evaluate_every: int = 0
     checkpoint_every: int = 10
     seed: int = 0
+    incomplete: bool = False
+    model: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checks = {
@@ -74,6 +78,15 @@ class TrainingConfig:
         for name, is_right in checks.items():
             if not is_right:
                 raise UsageError(f"expected a valid {name}, found {getattr(self, name)!r}; see `TrainingConfig`")
+
+    @property
+    def context(self) -> str:
+        """How much of the flow graph a query reads."""
+        return self.model.get("context", "none")
+
+    def with_context(self, context: str | None) -> TrainingConfig:
+        """The same settings with another context; ``None`` leaves it as it is."""
+        return self if context is None else replace(self, model={**self.model, "context": context})
 
     def rate_factor(self, step: int, total: int) -> float:
         """What the learning rate is multiplied with at a step of the optimiser."""

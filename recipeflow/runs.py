@@ -45,8 +45,9 @@ def prepare_run(
         **dimensions: Fields of ``VRFConfig`` other than the paper's.
     """
     train_folds, test_folds = split_folds(fold) if fold is not None else (range(FOLDS), [])
-    rows = pairs.rows(config.inputs, train_folds)
-    processor = VRFProcessor.from_phrases(pairs.phrases(rows), backbone)
+    rows = pairs.rows(config.inputs, train_folds, config.incomplete)
+    reads_context = config.context != "none"
+    processor = VRFProcessor.from_phrases(pairs.phrases(rows, reads_context), backbone)
     torch.manual_seed(config.seed)
     model_config = VRFConfig(
         backbone=backbone,
@@ -54,6 +55,7 @@ def prepare_run(
         margin=config.margin,
         negatives=config.negatives,
         **_use(config.inputs),
+        **config.model,
         **dimensions,
     )
     model = VRFModel.from_backbone(model_config, weights)
@@ -62,8 +64,10 @@ def prepare_run(
         model.config.backbone_weights += ", fine-tuned"  # cached features are no longer its own
     else:
         pairs.images.check_model(model.config)
-    eval_data = make_evaluation_set(pairs, config.inputs, test_folds, processor) if test_folds else None
-    return Run(model, processor, make_tensors(pairs, rows, config.inputs, processor), eval_data)
+    eval_data = None
+    if test_folds:
+        eval_data = make_evaluation_set(pairs, config.inputs, test_folds, processor, config.context)
+    return Run(model, processor, make_tensors(pairs, rows, config.inputs, processor, config.context), eval_data)
 
 
 def _use(inputs: Sequence[str]) -> dict[str, bool]:

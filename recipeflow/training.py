@@ -1,8 +1,8 @@
 """Training on one CPU or many GPUs: a lean loop on ``accelerate``.
 
 Nothing random is kept between steps: the order of recipes depends on seed and epoch, negatives and augmentation on
-seed and step. So a run that was killed and goes on from its last checkpoint ends with the same weights, and two
-processes with two recipes each take the same step as one process with four.
+seed and step, dropout on the process as well. So a run that was killed and goes on from its last checkpoint ends with
+the same weights, and, without dropout, two processes with two recipes each take the same step as one with four.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn.functional import pad
 from torch.optim.lr_scheduler import LambdaLR
 
-from modeling_vrf import VRFModel, triplet_loss
+from modeling_vrf import VRFModel, batch_loss
 from processing_vrf import VRFProcessor
 from recipeflow.batches import PairBatch, PairTensors, RecipeBatches
 from recipeflow.checkpoints import Checkpoints, telling_what_is_lost
@@ -53,13 +53,24 @@ class PairEmbedder(nn.Module):
         self.model = model
 
     def forward(
-        self, images: torch.Tensor, post: torch.Tensor, pre: torch.Tensor | None, words: dict[str, torch.Tensor]
+        self,
+        images: torch.Tensor,
+        post: torch.Tensor,
+        pre: torch.Tensor | None,
+        words: dict[str, torch.Tensor],
+        pre_mask: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Embed queries and post-action images; an image that several rows share is embedded once."""
         features = images if images.ndim == 2 else self.model.get_features(images)
         distinct, position = post.unique(return_inverse=True)
         pre_features = None if pre is None else features[pre]
-        output = self.model(**words, pre_features=pre_features, post_features=features[distinct], return_loss=False)
+        output = self.model(
+            **words,
+            pre_features=pre_features,
+            pre_mask=pre_mask,
+            post_features=features[distinct],
+            return_loss=False,
+        )
         return output.query_embeds, output.image_embeds[position]
 
     def train(self, mode: bool = True) -> PairEmbedder:
@@ -147,6 +158,7 @@ class VRFTrainer:
         self.accelerator.register_for_checkpointing(self.schedule, self.state)
         if trackers:
             settings = asdict(self.config) | {"inputs": "+".join(self.config.inputs)}
+            settings |= settings.pop("model")
             self.accelerator.init_trackers("vrf", config=settings)
 
     def _parameter_groups(self, model: VRFModel) -> list[dict[str, Any]]:
@@ -204,14 +216,15 @@ class VRFTrainer:
             yield batch, images.to(self.accelerator.device, non_blocking=True)
 
     def training_step(self, batch: PairBatch, images: torch.Tensor) -> float:
-        """One mini-batch: embed, gather over processes, triplet loss, update."""
+        """One mini-batch: embed, gather over processes, loss, update."""
+        step_seed = self.config.seed * 1_000_003 + self.state.step
+        torch.manual_seed(step_seed * self.accelerator.num_processes + self.accelerator.process_index)  # of dropout
         with self.accelerator.accumulate(self.embedder):
-            queries, posts = self.embedder(images, batch.post, batch.pre, batch.words)
-            loss = triplet_loss(
+            queries, posts = self.embedder(images, batch.post, batch.pre, batch.words, batch.pre_mask)
+            loss = batch_loss(
                 *self.gather(queries, posts, batch.image_ids),
-                margin=self.config.margin,
-                negatives=self.config.negatives,
-                generator=torch.Generator().manual_seed(self.config.seed * 1_000_003 + self.state.step),
+                config=self.model.config,
+                generator=torch.Generator().manual_seed(step_seed),
             )
             self._check_loss(loss, batch)
             self.accelerator.backward(loss * self.accelerator.num_processes)

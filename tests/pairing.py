@@ -29,4 +29,6 @@ def make_pairs(recipes: int = 20, rows_each: int = 5, width: int = 1280, seed: i
     recipe = torch.arange(rows) // rows_each
     actions = tuple(("千切り", "に") if verb == 0 else (f"動詞{int(verb)}",) for verb in verbs)
     objects = tuple(None if row % 11 == 10 else (f"食材{row % 7}",) for row in range(rows))
-    return Pairs(recipe, recipe % 10, actions, objects, table)
+    contexts = tuple((("modifier", "薄く"), ("done", f"動詞{row % 3}")) if row % 4 else () for row in range(rows))
+    seen = torch.where(pre < 0, torch.arange(rows) - 1, pre)  # the row before, of the same recipe
+    return Pairs(recipe, recipe % 10, actions, objects, table, contexts, seen)

@@ -183,7 +183,7 @@ class TestImages:
 
 class TestTogether:
     def test_a_call_without_input_and_other_tensors_are_refused(self, processor):
-        with pytest.raises(ValueError, match="at least one of actions, objects, pre_images and post_images"):
+        with pytest.raises(ValueError, match="at least one of actions, objects, pre_images, post_images and contexts"):
             processor()
         with pytest.raises(ValueError, match=r"return_tensors='pt'.*found 'np'"):
             processor(actions="千切り", return_tensors="np")
@@ -195,6 +195,7 @@ class TestTogether:
             objects=["キャベツ", "大根"],
             pre_images=[photo, None],
             post_images=[photo, photo.rotate(180)],
+            contexts=[{"modifier": ["薄切り"]}, {}],
         )
         assert set(batch) == set(processor.model_input_names)
         assert model(**batch).query_embeds.shape == (2, 8)

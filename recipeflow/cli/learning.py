@@ -157,7 +157,7 @@ def evaluate(
 
     folds = split_folds(fold)[1]
     network, processor, pairs = open_trained(model, dataset, weights, cache)
-    data = make_evaluation_set(pairs, network.config.inputs, folds, processor)
+    data = make_evaluation_set(pairs, network.config.inputs, folds, processor, network.config.context)
     typer.echo(json.dumps(evaluate(network, data).as_dict(), indent=2))
 
 

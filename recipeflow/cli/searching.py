@@ -87,7 +87,7 @@ def calibrate(
         _announce(
             f"warning: the model knows words of fold {fold} alone ({', '.join(known[:5])}): was it trained on it?"
         )
-    data = make_evaluation_set(pairs, network.config.inputs, folds, processor)
+    data = make_evaluation_set(pairs, network.config.inputs, folds, processor, network.config.context)
     calibrated = calibrate_model(network, data, right)
     about = {"dataset": dataset.resolve().name, "fold": fold}
     path = save_calibration(calibrated, network, model, about)

@@ -1,0 +1,156 @@
+"""The rows of ``image_pairs`` as training needs them: words, images, folds and what the flow graph tells of each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as pads
+import torch
+
+from recipeflow.context import Context, RecipeHistory, Words, describe_row, last_seen
+from recipeflow.errors import UsageError
+from recipeflow.features import FeatureTable
+from recipeflow.pixels import FramePixels
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The rows of ``image_pairs`` that training needs, as columns.
+
+    Args:
+        recipes: For each row, the number of its recipe, in the order of the dataset.
+        folds: For each row, its fold.
+        actions: The words of the action; ``None`` where the release has no text.
+        objects: The words of the object; ``None`` where there is no object or no text.
+        images: The images, as cached features or as pixels.
+        contexts: What the flow graph tells of the action and of the object's history.
+        seen: The image in which the object was last seen: its pre-action image or, where that is missing, the
+            result of what was done to it before; -1 where it was never seen.
+    """
+
+    recipes: torch.Tensor
+    folds: torch.Tensor
+    actions: tuple[Words | None, ...]
+    objects: tuple[Words | None, ...]
+    images: FeatureTable | FramePixels
+    contexts: tuple[Context, ...]
+    seen: torch.Tensor
+
+    def usable(self, inputs: Sequence[str], incomplete: bool = False) -> torch.Tensor:
+        """Which rows have a post-action image and everything that these inputs need.
+
+        Args:
+            inputs: What a query is made of.
+            incomplete: Whether a row without its pre-action image will do, as long as it has words.
+        """
+        mask = self.images.post >= 0
+        if "action" in inputs:
+            mask = mask & torch.tensor([words is not None for words in self.actions])
+        if "object" in inputs:
+            mask = mask & torch.tensor([words is not None for words in self.objects])
+        if "image" in inputs and not (incomplete and len(inputs) > 1):
+            mask = mask & (self.images.pre >= 0)
+        return mask
+
+    def rows(self, inputs: Sequence[str], folds: Sequence[int], incomplete: bool = False) -> torch.Tensor:
+        """The positions of the usable rows of these folds."""
+        in_folds = torch.isin(self.folds, torch.tensor(list(folds)))
+        return (self.usable(inputs, incomplete) & in_folds).nonzero().flatten()
+
+    def phrases(self, rows: torch.Tensor, with_context: bool = False) -> list[Words]:
+        """Every action and object of these rows, and the words of their context, to build a vocabulary from."""
+        chosen = rows.tolist()
+        columns = (self.actions, self.objects)
+        phrases = [words for column in columns for row in chosen if (words := column[row]) is not None]
+        return phrases + [(word,) for row in chosen for _, word in self.contexts[row] if with_context]
+
+
+def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs:
+    """Read the columns of a built dataset folder and join them with its images."""
+    columns = ["recipe_id", "fold", "action_id", "object_id", "post_frame"]
+    table = _read_columns(dataset, "image_pairs", columns)
+    if len(table["fold"]) != len(images.post):
+        raise UsageError(
+            f"expected images of the {len(table['fold'])} rows of {dataset}, found {len(images.post)} rows; "
+            "compute them for this dataset with `vrf features`"
+        )
+    order: dict[str, int] = {}
+    recipes = [order.setdefault(recipe_id, len(order)) for recipe_id in table["recipe_id"]]
+    rows = list(zip(table["recipe_id"], table["action_id"], table["object_id"], strict=True))
+    graphs = _read_graphs(dataset)
+    words = _entity_words(dataset, graphs)
+    histories = {recipe_id: RecipeHistory(*graph) for recipe_id, graph in graphs.items()}
+    return Pairs(
+        recipes=torch.tensor(recipes),
+        folds=torch.tensor(table["fold"]),
+        actions=tuple(words[recipe_id].get(action) for recipe_id, action, _ in rows),
+        objects=tuple(words[recipe_id].get(entity) for recipe_id, _, entity in rows),
+        images=images,
+        contexts=_contexts(rows, histories, words),
+        seen=_last_seen(rows, table["post_frame"], histories, images),
+    )
+
+
+Graph = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+RowIds = tuple[str, str, str | None]
+
+
+def _read_columns(dataset: str | Path, config: str, columns: list[str]) -> dict[str, list[Any]]:
+    """Columns of a config straight from its Parquet files, so that no image is read."""
+    folder = Path(dataset) / config
+    if not folder.is_dir():
+        raise UsageError(f"expected a folder {config} in {dataset}, found none; write the dataset with `vrf build`")
+    return pads.dataset(folder).to_table(columns=columns).to_pydict()
+
+
+def _read_graphs(dataset: str | Path) -> dict[str, Graph]:
+    """Nodes and edges of every recipe."""
+    graphs = _read_columns(dataset, "flow_graphs", ["recipe_id", "nodes", "edges"])
+    return {recipe_id: graph for recipe_id, *graph in zip(*graphs.values(), strict=True)}
+
+
+def _entity_words(dataset: str | Path, graphs: dict[str, Graph]) -> dict[str, dict[str, Words]]:
+    """The words of every r-NE by recipe and id: ``image_pairs`` has their text in one piece only."""
+    recipes = _read_columns(dataset, "recipes", ["recipe_id", "ingredients", "instructions"])
+    words: dict[str, dict[str, Words]] = {}
+    for recipe_id, *sections in zip(*recipes.values(), strict=True):
+        found = words.setdefault(recipe_id, {})
+        for node in graphs[recipe_id][0]:
+            tokens = sections[node["section"]][node["line"]]["tokens"]
+            if tokens is not None:
+                found[node["id"]] = tuple(tokens[node["start_word"] : node["end_word"]])
+    return words
+
+
+def _contexts(
+    rows: Sequence[RowIds], histories: dict[str, RecipeHistory], words: dict[str, dict[str, Words]]
+) -> tuple[Context, ...]:
+    companions: dict[tuple[str, str], list[str | None]] = defaultdict(list)
+    for recipe_id, action, entity in rows:
+        companions[recipe_id, action].append(entity)
+    return tuple(
+        describe_row(histories[recipe_id], action, entity, companions[recipe_id, action], words[recipe_id])
+        for recipe_id, action, entity in rows
+    )
+
+
+def _last_seen(
+    rows: Sequence[RowIds],
+    frames: Sequence[int | None],
+    histories: dict[str, RecipeHistory],
+    images: FeatureTable | FramePixels,
+) -> torch.Tensor:
+    pictures: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for (recipe_id, action, _), frame, image in zip(rows, frames, images.post.tolist(), strict=True):
+        if image >= 0:
+            known = pictures[recipe_id].get(action, (-1, -1))
+            pictures[recipe_id][action] = max(known, (frame, image))
+    seen = images.pre.clone()
+    for number in (seen < 0).nonzero().flatten().tolist():
+        recipe_id, _, entity = rows[number]
+        seen[number] = last_seen(histories[recipe_id], entity, pictures[recipe_id])
+    return seen
