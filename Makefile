@@ -7,7 +7,7 @@ DEV := $(VENV)/.ready-dev
 RECIPES ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo experiment test check bench clean
+.PHONY: help setup demo experiment space test check bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,23 @@ demo/vrf/README.md: | $(READY)
 	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --used-only --overwrite
 	$(BIN)/vrf build demo/kitchen --out demo/vrf --overwrite
 
+SPACE_MODELS := text image both
+INPUTS_text := action+object
+INPUTS_image := image
+INPUTS_both := action+object+image
+
+space: $(READY) $(SPACE_MODELS:%=demo/space/%/model/index/index.json)  ## Open the Gradio demo on this machine; trains three small models first, if there are none
+	$(PIP) -r space/requirements.txt
+	VRF_MODEL=demo/space/text/model,demo/space/image/model,demo/space/both/model VRF_DATASET=demo/vrf VRF_FOLD=0 \
+		HF_HUB_OFFLINE=1 $(BIN)/python space/app.py
+
+demo/space/%/model/index/index.json: | demo/space/%/model/config.json
+	$(BIN)/vrf index demo/vrf --model demo/space/$*/model
+
+.PRECIOUS: demo/space/%/model/config.json
+demo/space/%/model/config.json: | $(READY) demo/vrf/README.md
+	$(BIN)/vrf train demo/vrf --fold 0 --inputs $(INPUTS_$*) --out demo/space/$*
+
 test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font for those of pages, where it may
 	@$(BIN)/python -m tests.browser.chromium || $(INSTALL_CHROMIUM)
 	$(BIN)/python -m pytest -n auto --dist loadfile
@@ -61,4 +78,4 @@ bench: $(DEV)  ## Run the benchmarks; each prints ratios measured in one run
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:  ## Remove what demo and tests wrote, and the virtual environment
-	rm -rf $(VENV) .cache demo/kitchen demo/vrf demo/experiment demo/pairs.png .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache demo/kitchen demo/vrf demo/experiment demo/space demo/pairs.png .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,351 @@
+"""What will it look like? Ask Visual Recipe Flow models, on a page, for pictures from after a cooking action.
+
+This file needs nothing but the packages of `requirements.txt`: models, their code and the pictures they search come
+from the Hub, or from folders. It is set up by environment variables, which are variables of a Space:
+
+    VRF_MODEL    one or more models with an index, by folder or by name on the Hub, separated by commas
+    VRF_DATASET  optional: the dataset to take examples from, by folder or by name on the Hub
+    VRF_FOLD     optional: take examples from this fold only, the one that the models were not trained on
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+import datasets
+import gradio as gr
+from PIL import Image
+from transformers import Pipeline, pipeline
+
+TASK = "post-action-retrieval"
+FORMATS = ("JPEG", "PNG", "WEBP")
+WORDS = {"action": "verb", "object": "object"}
+EXAMPLES, LOOKED_AT = 12, 3000
+"""Examples shown, and rows of the dataset that are looked at to find them."""
+
+NO_PICTURE = "This model was trained with pictures and is asked without one: it goes by the words, unpractised."
+HEADING = """# What will it look like?
+Choose a cooking verb and what it is done to, give a picture from **before**, and see which pictures from **after** it
+the models find. Behind it: [Visual Recipe Flow](https://github.com/kskshr/Visual-Recipe-Flow), dataset and paper."""
+
+
+class SetupError(Exception):
+    """The Space is not set up so that it could answer."""
+
+
+# Models.
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model with the pictures that it searches."""
+
+    name: str
+    pipe: Pipeline
+
+    @property
+    def inputs(self) -> list[str]:
+        """What its queries are made of: some of action, object and image."""
+        return list(self.pipe.model.config.inputs)
+
+    @property
+    def title(self) -> str:
+        """That, in words."""
+        return " + ".join({"image": "picture from before"}.get(name) or WORDS[name] for name in self.inputs)
+
+    @cached_property
+    def vocabulary(self) -> set[str]:
+        """The words that it knows."""
+        return set(self.pipe.processor.tokenizer.get_vocab())
+
+    def knows(self, word: str) -> bool:
+        """Whether it has seen a word; it cannot tell those that it has not from each other."""
+        return self.pipe.processor.tokenizer.backend_tokenizer.normalizer.normalize_str(word) in self.vocabulary
+
+
+def load_models(names: str) -> list[Model]:
+    """Load what `VRF_MODEL` names.
+
+    Raises:
+        SetupError: If that is nothing, or one of them cannot be loaded.
+    """
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if not wanted:
+        raise SetupError(
+            "expected the environment variable VRF_MODEL to name a model with an index, found none; set it to a "
+            "folder such as run/model, or to OWNER/NAME on the Hub, or to several, separated by commas"
+        )
+    return [_load_model(name) for name in wanted]
+
+
+def _load_model(name: str) -> Model:
+    try:
+        return Model(name, pipeline(TASK, model=name, trust_remote_code=True))
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise SetupError(
+            f"expected a model with an index in {name!r} (VRF_MODEL), found: {type(error).__name__}: {error}; train "
+            "one with `vrf train`, and index it with `vrf index`"
+        ) from error
+
+
+# Words.
+
+
+def choices(models: Sequence[Model], part: str) -> list[tuple[str, str]]:
+    """What verbs or objects the models' pictures are about, the most frequent first, as far as all models know them.
+
+    A phrase is shown as it is written, and passed on in the words that the models know it by.
+    """
+    asked = [model for model in models if part in model.inputs]
+    counts: dict[str, int] = {}
+    for model in asked:
+        column = model.pipe.index.rows["objects" if part == "object" else part]
+        for value in column:
+            for phrase in value if isinstance(value, list) else [value] * (value is not None):
+                counts[phrase] = counts.get(phrase, 0) + 1
+    found = []
+    for phrase in sorted(counts, key=lambda phrase: (-counts[phrase], phrase)):
+        words = [split_words(phrase, model) for model in asked]
+        if all(words):
+            found.append((phrase, " ".join(words[0])))
+    return found
+
+
+def split_words(phrase: str, model: Model) -> list[str]:
+    """A phrase as the fewest words that a model knows, as Japanese is written without spaces; nothing if it cannot."""
+    best: list[list[str] | None] = [[]] + [None] * len(phrase)
+    for end in range(1, len(phrase) + 1):
+        for start in range(end):
+            word, before = phrase[start:end], best[start]
+            if before is None or (best[end] is not None and len(best[end]) <= len(before) + 1):
+                continue
+            if model.knows(word):
+                best[end] = [*before, word]
+    return best[-1] or []
+
+
+# Examples.
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row of the dataset: what was asked, and the picture that the recipe itself has."""
+
+    picture: str
+    action: str
+    object: str
+    recipe: str
+    frame: int
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """By which an example is known again when it is asked."""
+        return digest(self.picture), self.action, self.object
+
+
+def digest(path: str) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def load_examples(name: str, fold: int | None, models: Sequence[Model], folder: Path) -> list[Example]:
+    """Rows with both pictures, of different verbs and recipes as far as there are so many, that all models can take.
+
+    Raises:
+        SetupError: If there is no such dataset.
+    """
+    try:
+        rows = datasets.load_dataset(name, "image_pairs", split="train", streaming=True)
+        rows = rows.cast_column("pre_image", datasets.Image(decode=False)).remove_columns("post_image")
+        taken = list(_varied(rows.take(LOOKED_AT), fold, models))
+    except (OSError, ValueError, KeyError) as error:
+        raise SetupError(
+            f"expected a dataset with image_pairs in {name!r} (VRF_DATASET), found: {type(error).__name__}: {error}; "
+            "build one with `vrf build`, or leave VRF_DATASET out"
+        ) from error
+    found = []
+    for number, (row, action, thing) in enumerate(taken):
+        path = folder / f"example-{number}.jpg"
+        path.write_bytes(row["pre_image"]["bytes"])
+        found.append(Example(str(path), action, thing, row["recipe_id"], row["post_frame"]))
+    return found
+
+
+def _varied(rows: Iterable[dict], fold: int | None, models: Sequence[Model]) -> Iterable[tuple[dict, str, str]]:
+    seen: dict[str, int] = {}
+    readers = [model for model in models if "action" in model.inputs or "object" in model.inputs] or list(models)
+    count = 0
+    for row in rows:
+        complete = row["pre_frame"] is not None and row["post_frame"] is not None and row["pre_image"] is not None
+        if not complete or row["action"] is None or row["object"] is None or fold not in (None, row["fold"]):
+            continue
+        action, thing = (" ".join(split_words(row[part], readers[0])) for part in ("action", "object"))
+        if not (action and thing) or seen.get(action, 0) >= 2 or seen.get(row["recipe_id"], 0) >= 4:
+            continue
+        for name in (action, row["recipe_id"]):
+            seen[name] = seen.get(name, 0) + 1
+        count += 1
+        yield row, action, thing
+        if count == EXAMPLES:
+            return
+
+
+# The page.
+
+
+class Picture(gr.Image):
+    """Gradio's image, with an error that says what is wrong with a file that is none."""
+
+    is_template = True
+
+    def preprocess(self, payload: Any) -> Any:
+        """Check the file before anything else reads it: not all that Pillow opens is harmless."""
+        if payload is not None and payload.path:
+            try:
+                with Image.open(payload.path, formats=FORMATS) as image:
+                    image.load()
+            except Exception as error:  # a damaged header can make Pillow's plugins raise nearly anything
+                raise gr.Error(
+                    f"expected a picture as {', '.join(FORMATS)}, found a file that cannot be read as one "
+                    f"({type(error).__name__}); choose another",
+                    print_exception=False,
+                ) from error
+        return super().preprocess(payload)
+
+
+def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[str, int] | None) -> list[Any]:
+    """A model's gallery, table and note for a query, of which it takes what it was trained with."""
+    given = {name: query[name] for name in model.inputs if query[name] is not None}
+    missing = [name for name in model.inputs if name not in given]
+    if missing and (missing != ["image"] or len(model.inputs) == 1):
+        needs = " and ".join({"image": "a picture"}.get(name) or f"a {WORDS[name]}" for name in missing)
+        return [[], [], f"Not asked: this model needs {needs}."]
+    rows = model.pipe(given, k=min(count, len(model.pipe.index)))
+    gallery, table = [], []
+    for rank, row in enumerate(rows, start=1):
+        mark = "✓ " if own == (row["recipe_id"], row["frame"]) else ""
+        recipe = row["title"] or row["recipe_id"]
+        things = "、".join(row["objects"])
+        gallery.append((row["image"].convert("RGB"), f"{mark}{rank}. {row['score']:.3f} {row['action']} {things}"))
+        table.append([f"{mark}{rank}", f"{row['score']:.3f}", row["action"], things, recipe, row["instruction"]])
+    note = NO_PICTURE if missing else f"The {len(rows)} nearest of {len(model.pipe.index)} pictures."
+    if own is not None:
+        place = next((rank for rank, line in enumerate(table, start=1) if line[0].startswith("✓")), None)
+        note += f" The recipe's own picture is number {place}." if place else " The recipe's own is not among them."
+    return [gallery, table, note]
+
+
+def make_search(models: Sequence[Model], examples: Sequence[Example]) -> Any:
+    """The function behind the button: a picture, words and a number to three components a model."""
+    own_pictures = {example.key: (example.recipe, example.frame) for example in examples}
+
+    def search(picture: str | None, action: str | None, thing: str | None, count: int) -> list[Any]:
+        query = {"action": action or None, "object": thing or None, "image": picture}
+        for part, called in WORDS.items():
+            for model in models:
+                words = (query[part] or "").split() if part in model.inputs else []
+                if unknown := [word for word in words if not model.knows(word)]:
+                    raise gr.Error(
+                        f"expected a {called} that the models know, found {', '.join(map(repr, unknown))}; choose one "
+                        "of the list",
+                        print_exception=False,
+                    )
+        own = own_pictures.get((digest(picture), action, thing)) if picture else None
+        found = [answer(model, query, int(count), own) for model in models]
+        if not any(gallery for gallery, _, _ in found):
+            raise gr.Error(found[0][2].replace("Not asked: this", "Expected more: the"), print_exception=False)
+        return [component for parts in found for component in parts]
+
+    return search
+
+
+def build_page(models: Sequence[Model], examples: Sequence[Example], note: str) -> gr.Blocks:
+    """The page for these models, asked side by side."""
+    with gr.Blocks(title="What will it look like? Visual Recipe Flow", analytics_enabled=False) as page:
+        gr.Markdown(HEADING)
+        with gr.Row():
+            with gr.Column(scale=1):
+                picture = Picture(
+                    type="filepath",
+                    image_mode=None,
+                    sources=["upload", "clipboard"],
+                    label="Before (JPEG, PNG or WebP)",
+                    alt_text="The picture from before the action",
+                    height=260,
+                    buttons=[],
+                    visible=any("image" in model.inputs for model in models),
+                )
+                action, thing = _word_choice(models, "action"), _word_choice(models, "object")
+                count = gr.Slider(1, 10, value=5, step=1, label="Pictures a model")
+                button = gr.Button("Search", variant="primary")
+            with gr.Column(scale=2):
+                outputs = [component for model in models for component in _model_section(model)]
+        if examples:
+            rows = [[example.picture, example.action, example.object] for example in examples]
+            gr.Examples(rows, [picture, action, thing], label=f"Examples. {note}", examples_per_page=EXAMPLES)
+        else:
+            gr.Markdown("No examples: VRF_DATASET is not set, or has none that these models can take.")
+        search = make_search(models, examples)
+        button.click(search, [picture, action, thing, count], outputs, api_name="search")
+    return page
+
+
+def _word_choice(models: Sequence[Model], part: str) -> gr.Dropdown:
+    known = choices(models, part)
+    return gr.Dropdown(
+        known,
+        value=None,
+        allow_custom_value=True,
+        num_choices_shown=None,
+        label=WORDS[part].capitalize(),
+        visible=any(part in model.inputs for model in models),
+    )
+
+
+def _model_section(model: Model) -> list[Any]:
+    gr.Markdown(f"### {model.title}")
+    note = gr.Textbox(show_label=False, interactive=False, container=False, lines=1, value="Not asked yet.")
+    gallery = gr.Gallery(show_label=False, columns=5, height=230, object_fit="cover", interactive=False, buttons=[])
+    with gr.Accordion("Recipes", open=False):
+        heads = ["", "score", "verb", "objects", "recipe", "instruction"]
+        table = gr.Dataframe(headers=heads, datatype="str", interactive=False, wrap=True, buttons=[])
+    return [gallery, table, note]
+
+
+def build_error(message: str) -> gr.Blocks:
+    """A page that says what is to be set up."""
+    with gr.Blocks(title="Visual Recipe Flow: not set up", analytics_enabled=False) as page:
+        gr.Markdown("# This page is not set up yet")
+        gr.Textbox(message, label="What is missing", lines=4, interactive=False)
+    return page
+
+
+def make_page(environment: dict[str, str]) -> gr.Blocks:
+    """The page that the environment asks for, or one that says what is wrong with it."""
+    try:
+        models = load_models(environment.get("VRF_MODEL", ""))
+        fold = environment.get("VRF_FOLD") or None
+        if fold is not None and not fold.isdecimal():
+            raise SetupError(f"expected the number of a fold in VRF_FOLD, found {fold!r}; 0 to 9, or leave it out")
+        name = environment.get("VRF_DATASET")
+        folder = Path(tempfile.mkdtemp(prefix="vrf-examples-"))
+        examples = load_examples(name, fold and int(fold), models, folder) if name else []
+    except SetupError as error:
+        return build_error(str(error))
+    note = f"From fold {fold}." if fold else "The models may have been trained on these."
+    return build_page(models, examples, note)
+
+
+if __name__ == "__main__":
+    # Fonts of the reader's own machine: Gradio's default asks others for them.
+    theme = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
+    make_page(dict(os.environ)).launch(theme=theme, max_file_size="10mb", footer_links=["gradio"], ssr_mode=False)
