@@ -17,7 +17,7 @@ SCRIPT = "</script><script>window.hacked=1</script>"
 
 
 def hostile():
-    """A recipe whose every text tries to become HTML, put in where the notation, which has no blanks, has stand-ins."""
+    """A recipe whose every text tries to become HTML; stand-ins hold its place, because the notation has no blanks."""
     food, word = "悪" * len(EVIL), "字" * len(SCRIPT)
     recipe = make_recipe(
         "bad\"'><b>&",
