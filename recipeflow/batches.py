@@ -195,8 +195,14 @@ def _share(items: Sequence[Any], rank: int, world: int) -> Sequence[Any]:
     return items[bounds[rank] : bounds[rank + 1]]
 
 
-def split_folds(fold: int) -> tuple[list[int], list[int]]:
-    """The folds to train on and the one to test on."""
+def split_folds(fold: int, inner: bool = False) -> tuple[list[int], list[int]]:
+    """The folds to train on and the one to test on.
+
+    Args:
+        fold: The fold that is held out.
+        inner: Leave that one alone and test on the next, so that settings can be chosen without it being seen.
+    """
     if not 0 <= fold < FOLDS:
         raise UsageError(f"expected a fold from 0 to {FOLDS - 1}, found {fold}")
-    return [other for other in range(FOLDS) if other != fold], [fold]
+    tested = (fold + 1) % FOLDS if inner else fold
+    return [other for other in range(FOLDS) if other not in (fold, tested)], [tested]

@@ -28,7 +28,7 @@ from recipeflow.batches import Pairs, load_pairs, split_folds
 from recipeflow.dataset_package import read_source
 from recipeflow.durable import write_aside, write_json
 from recipeflow.errors import UsageError, WorkerDiedError
-from recipeflow.evaluation import rank_queries
+from recipeflow.evaluation import evaluate, make_evaluation_set, rank_queries
 from recipeflow.features import FeatureTable, compute_features
 from recipeflow.folds import FOLDS
 from recipeflow.metrics import RetrievalMetrics, random_ranks, summarize_ranks
@@ -37,7 +37,7 @@ from recipeflow.presets import TrainingConfig
 from recipeflow.progress import progress_bar
 from recipeflow.report_page import write_report
 from recipeflow.results import RESULTS, results_page
-from recipeflow.runs import prepare_run
+from recipeflow.runs import Run, prepare_run
 from recipeflow.training import VRFTrainer
 
 
@@ -92,6 +92,7 @@ class Experiment:
         cache: The folder of the feature cache; ``None`` for the default one.
         preset: The name of the training settings.
         config: The training settings themselves.
+        inner: Leave each held-out fold alone and test on the next one, to choose settings.
     """
 
     dataset: str
@@ -100,6 +101,7 @@ class Experiment:
     cache: str | None
     preset: str
     config: TrainingConfig
+    inner: bool = False
 
     def features(self) -> FeatureTable:
         """The features of the dataset's images, from the cache where they are there."""
@@ -115,6 +117,7 @@ class Experiment:
             "weights": features.weights,
             "training": {key: value for key, value in asdict(self.config).items() if key != "inputs"},
             "data": content.hexdigest(),
+            "inner": self.inner,
         }
 
 
@@ -241,8 +244,9 @@ def run_job(job: Job) -> dict[str, Any]:
     config = replace(_experiment.config, seed=_experiment.config.seed + job.fold)
     if not row.inputs:
         return _random_result(job, config)
-    config = replace(config, inputs=row.inputs)
-    run = prepare_run(_pairs, config, job.fold, _experiment.backbone, _experiment.weights)
+    has_words = row.inputs != ("image",)  # the row of the image alone is not to read any, not even as context
+    config = replace(config, inputs=row.inputs).with_context(None if has_words or not config.model else "none")
+    run = prepare_run(_pairs, config, job.fold, _experiment.backbone, _experiment.weights, _experiment.inner)
     trainer = VRFTrainer(
         run.model, run.processor, config, run.train_data, eval_data=run.eval_data, show_progress=False
     )
@@ -250,22 +254,36 @@ def run_job(job: Job) -> dict[str, Any]:
     ranks = rank_queries(model, run.eval_data)
     return {
         "metrics": summarize_ranks(ranks, len(run.eval_data.candidates)).as_dict(),
+        "unseen": _rank_unseen(run, config),
         "train_rows": len(run.train_data),
         "ranks": ranks.tolist(),
         "rows": run.eval_data.rows.tolist(),
         "history": trainer.state.history,
         "seconds": time.perf_counter() - started,
-        "answers": collect_answers(model, trainer.eval_data, _pairs, job.fold).to_bytes(),
+        "answers": collect_answers(model, trainer.eval_data, _pairs, run.test_fold).to_bytes(),
     }
+
+
+def _rank_unseen(run: Run, config: TrainingConfig) -> dict[str, float] | None:
+    """The figures of the queries that have no pre-action image, for a model that can do without."""
+    if "image" not in config.inputs or config.inputs == ("image",) or not config.model:
+        return None
+    rows = _pairs.rows(config.inputs, [run.test_fold], incomplete=True)
+    rows = rows[~torch.isin(rows, run.eval_data.rows)]
+    if not len(rows):
+        return None
+    asked = make_evaluation_set(_pairs, config.inputs, [run.test_fold], run.processor, config.context, rows)
+    return evaluate(run.model, asked).as_dict()
 
 
 def _random_result(job: Job, config: TrainingConfig) -> dict[str, Any]:
     """Blind guessing over the same candidates, for every row that has a post-action image."""
-    rows = _pairs.rows((), [job.fold])
+    rows = _pairs.rows((), split_folds(job.fold, _experiment.inner)[1])
     candidates = len(_pairs.images.post[rows].unique())
     ranks = random_ranks(len(rows), candidates, config.seed)
     return {
         "metrics": summarize_ranks(ranks, candidates).as_dict(),
+        "unseen": None,
         "train_rows": 0,
         "ranks": ranks.tolist(),
         "rows": rows.tolist(),
@@ -294,6 +312,7 @@ def collect_results(
                 "paper": row.paper and {"recall_at_5": row.paper[0], "median_rank": row.paper[1]},
                 "usable_rows": int(pairs.usable(row.inputs).sum()),
                 "folds": {fold: {**r["metrics"], "train_rows": r["train_rows"]} for fold, r in done.items()},
+                "unseen": _mean_metrics([r["unseen"] for r in done.values() if r.get("unseen")]),
                 "mean": {key: statistics.fmean(m[key] for m in metrics) for key in metrics[0]},
                 "std": {key: _deviation([m[key] for m in metrics]) for key in metrics[0]},
             }
@@ -307,6 +326,10 @@ def collect_results(
         "all_rows": len(pairs.folds),
         "rows": rows,
     }
+
+
+def _mean_metrics(metrics: Sequence[dict[str, float]]) -> dict[str, float] | None:
+    return {key: statistics.fmean(m[key] for m in metrics) for key in metrics[0]} if metrics else None
 
 
 def _results_by_title(out: Path, jobs: Sequence[Job], settings: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

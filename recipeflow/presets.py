@@ -12,6 +12,10 @@ INPUTS = ("action", "object", "image")
 """What a query can be made of."""
 
 
+CONTEXTS = ("none", "modifiers", "history")
+"""How much of the flow graph a query can read beside them."""
+
+
 @dataclass(frozen=True)
 class TrainingConfig:
     """How to train; the defaults are the paper's settings.
@@ -86,7 +90,13 @@ class TrainingConfig:
 
     def with_context(self, context: str | None) -> TrainingConfig:
         """The same settings with another context; ``None`` leaves it as it is."""
-        return self if context is None else replace(self, model={**self.model, "context": context})
+        if context is None:
+            return self
+        if context not in CONTEXTS:
+            raise UsageError(f"expected a context among {', '.join(CONTEXTS)}, found {context!r}")
+        if context != "none" and self.model.get("architecture", "paper") == "paper":
+            raise UsageError(f"expected no context with the paper's model, found {context!r}; take --preset best")
+        return replace(self, model={**self.model, "context": context})
 
     def rate_factor(self, step: int, total: int) -> float:
         """What the learning rate is multiplied with at a step of the optimiser."""
@@ -100,8 +110,29 @@ class TrainingConfig:
 PRESETS = {
     "paper": TrainingConfig(),
     "fast": TrainingConfig(epochs=28, learning_rate=7e-5, schedule="cosine", checkpoint_every=0),
+    "best": TrainingConfig(
+        epochs=16,
+        recipes_per_batch=16,
+        learning_rate=2e-3,
+        schedule="cosine",
+        warmup=0.1,
+        max_grad_norm=5.0,
+        checkpoint_every=0,
+        model={
+            "architecture": "residual",
+            "word_dim": 128,
+            "hidden_dim": 512,
+            "dropout": 0.2,
+            "feature_dropout": 0.3,
+            "context": "modifiers",
+            "loss": "contrastive",
+            "temperature": 0.05,
+        },
+    ),
 }
-"""``paper``: exactly its settings. ``fast``: same model and loss, a shorter schedule that reaches at least as much."""
+"""``paper``: exactly its settings. ``fast``: same model and loss, a shorter schedule that reaches at least as much.
+``best``: another model and loss on the same features, folds and candidates; docs/experiments.md tells how it was
+chosen."""
 
 
 def get_preset(name: str, **changes: Any) -> TrainingConfig:

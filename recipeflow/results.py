@@ -54,8 +54,20 @@ def results_notes(results: Results) -> str:
     return (
         f"Of the {results['all_rows']:,} rows of image_pairs, those count that have a post-action image and what the "
         f"inputs need: {counts}. The candidates are the different post-action images of the held-out fold, "
-        f"{candidates:.0f} on average, and a query is right when it ranks its own. " + _source_note(results["source"])
+        f"{candidates:.0f} on average, and a query is right when it ranks its own. "
+        + _unseen_note(results)
+        + _source_note(results["source"])
     ).strip()
+
+
+def _unseen_note(results: Results) -> str:
+    """The queries that have no pre-action image are no part of the table, which is the paper's."""
+    return "".join(
+        f"Queries of {row['title']} whose pre-action image is missing, which the table leaves out: "
+        f"R@5 {row['unseen']['recall_at_5']:.1f}, MedR {row['unseen']['median_rank']:.1f}. "
+        for row in results["rows"]
+        if row.get("unseen")
+    )
 
 
 def _source_note(source: str | None) -> str:

@@ -23,16 +23,23 @@ from recipeflow.training import VRFTrainer
 
 @dataclass(frozen=True)
 class Run:
-    """A model with its processor and data; ``eval_data`` is ``None`` when no fold is held out."""
+    """A model with its processor and data; ``eval_data`` and ``test_fold`` are ``None`` when no fold is held out."""
 
     model: VRFModel
     processor: VRFProcessor
     train_data: PairTensors
     eval_data: EvaluationSet | None
+    test_fold: int | None = None
 
 
 def prepare_run(
-    pairs: Pairs, config: TrainingConfig, fold: int | None, backbone: str, weights: str, **dimensions: int
+    pairs: Pairs,
+    config: TrainingConfig,
+    fold: int | None,
+    backbone: str,
+    weights: str,
+    inner: bool = False,
+    **dimensions: int,
 ) -> Run:
     """Hold out a fold, build the vocabulary from the rest, and make a new model.
 
@@ -42,9 +49,10 @@ def prepare_run(
         fold: The fold to test on; ``None`` trains on everything.
         backbone: The timm name of the network that made the features.
         weights: Where that network's weights come from.
+        inner: Test on the next fold and leave this one alone, to choose settings.
         **dimensions: Fields of ``VRFConfig`` other than the paper's.
     """
-    train_folds, test_folds = split_folds(fold) if fold is not None else (range(FOLDS), [])
+    train_folds, test_folds = split_folds(fold, inner) if fold is not None else (range(FOLDS), [])
     rows = pairs.rows(config.inputs, train_folds, config.incomplete)
     reads_context = config.context != "none"
     processor = VRFProcessor.from_phrases(pairs.phrases(rows, reads_context), backbone)
@@ -67,7 +75,8 @@ def prepare_run(
     eval_data = None
     if test_folds:
         eval_data = make_evaluation_set(pairs, config.inputs, test_folds, processor, config.context)
-    return Run(model, processor, make_tensors(pairs, rows, config.inputs, processor, config.context), eval_data)
+    train_data = make_tensors(pairs, rows, config.inputs, processor, config.context)
+    return Run(model, processor, train_data, eval_data, *test_folds)
 
 
 def _use(inputs: Sequence[str]) -> dict[str, bool]:

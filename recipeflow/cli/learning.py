@@ -20,7 +20,11 @@ from recipeflow.cli.shared import (
     output,
 )
 
-PresetOption = Annotated[str, typer.Option(help="Training settings: paper or fast.")]
+PresetOption = Annotated[str, typer.Option(help="Training settings: paper, fast or best.")]
+ContextOption = Annotated[
+    str | None,
+    typer.Option(help="What preset best reads of the flow graph: none, modifiers or history.", show_default=False),
+]
 
 
 @app.command()
@@ -79,6 +83,7 @@ def train(
     out: Annotated[Path, typer.Option(help="The run's folder: checkpoints, history and the model.")] = Path("run"),
     fold: Annotated[int | None, typer.Option(help="Hold this fold out and test on it; none trains on all.")] = None,
     preset: PresetOption = "fast",
+    context: ContextOption = None,
     inputs: Annotated[str, typer.Option(help="What a query is made of, joined by +.")] = "action+object+image",
     seed: Annotated[int, typer.Option(help="Fixes initial weights, batches and negatives.")] = 0,
     finetune: Annotated[bool, typer.Option("--finetune", help="Train the backbone too, on augmented pixels.")] = False,
@@ -124,7 +129,7 @@ def train(
         mixed_precision=mixed_precision,
         evaluate_every=evaluate_every,
         checkpoint_every=checkpoint_every,
-    )
+    ).with_context(context)
     source = {"backbone": backbone, "weights": weights, "cache": cache}
     trainer = start_training(
         dataset, out, config, fold, **source, trackers=tuple(tracker or ()), announce=errors.print
@@ -166,8 +171,12 @@ def experiment(
     dataset: DatasetArgument,
     out: Annotated[Path, typer.Option(help="The experiment's folder.")] = Path("experiment"),
     preset: PresetOption = "fast",
+    context: ContextOption = None,
     rows: Annotated[str, typer.Option(help="Rows of the table, joined by commas.")] = "random,text,image,both",
     folds: Annotated[str, typer.Option(help="Which folds, such as 0,1,2; all ten by default.")] = "",
+    inner: Annotated[
+        bool, typer.Option("--inner", help="Leave each fold alone and test on the next one: to choose settings.")
+    ] = False,
     workers: Annotated[int | None, typer.Option(help="Processes; one per core or GPU by default.", min=1)] = None,
     backbone: BackboneOption = OFFLINE_BACKBONE,
     weights: WeightsOption = OFFLINE_WEIGHTS,
@@ -184,7 +193,8 @@ def experiment(
     from recipeflow.presets import get_preset
     from recipeflow.results import results_notes, short_table
 
-    plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, get_preset(preset))
+    config = get_preset(preset).with_context(context)
+    plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, config, inner)
     results = run_experiment(plan, out, rows.split(","), parse_folds(folds), workers)
     if as_json:
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
@@ -213,3 +223,27 @@ def report(
     from recipeflow.report_page import write_report
 
     output.print(f"wrote {write_report(folder, dataset, out)}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="The folder of an experiment.", show_default=False)],
+    second: Annotated[Path, typer.Argument(help="Another, on the same images.", show_default=False)],
+    row: Annotated[str, typer.Option(help="Which row of their tables.")] = "both",
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+) -> None:
+    """Compare two experiments fold by fold, with a paired test.
+
+    Example:  vrf compare experiment-paper experiment-best
+    """
+    from recipeflow.comparison import compare_experiments, comparison_notes, comparison_table
+
+    comparisons = compare_experiments(first, second, row)
+    table = comparison_table(comparisons, (first.name, second.name))
+    if as_json:
+        typer.echo(json.dumps([comparison.as_dict() for comparison in comparisons], indent=2))
+    elif markdown:
+        typer.echo(f"{table.markdown()}\n{comparison_notes(comparisons)}")
+    else:
+        output.print(table.rich(), comparison_notes(comparisons), sep="\n")

@@ -1,0 +1,161 @@
+"""Two experiments side by side: fold by fold, with a paired test, for a reader who does not believe in means alone.
+
+Folds are the unit: queries of one recipe are not independent of each other, and every fold is tested once by each
+side. The test is the exact sign-flip permutation test: if the two were equally good, each fold's difference could as
+well have had the other sign, so the p-value is the share of all sign patterns whose mean is at least as far from zero.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from recipeflow.errors import UsageError
+from recipeflow.tables import Table
+
+METRICS = {"recall_at_1": "R@1", "recall_at_5": "R@5", "recall_at_10": "R@10", "median_rank": "MedR"}
+LOWER_IS_BETTER = ("median_rank",)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One figure of one row in two experiments.
+
+    Args:
+        row: The name of the row.
+        metric: The name of the figure.
+        folds: The folds that both have.
+        first: The figure of each fold in the first experiment.
+        second: Likewise in the second.
+    """
+
+    row: str
+    metric: str
+    folds: tuple[int, ...]
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+
+    @property
+    def differences(self) -> tuple[float, ...]:
+        """Second minus first, fold by fold."""
+        return tuple(b - a for a, b in zip(self.first, self.second, strict=True))
+
+    @property
+    def ratio(self) -> float:
+        """The second mean over the first."""
+        return statistics.fmean(self.second) / statistics.fmean(self.first)
+
+    @property
+    def p_value(self) -> float:
+        """Of the exact two-sided sign-flip test over folds."""
+        return sign_flip_test(self.differences)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            **asdict(self),
+            "differences": self.differences,
+            "mean_difference": statistics.fmean(self.differences),
+            "ratio": self.ratio,
+            "p_value": self.p_value,
+        }
+
+
+def sign_flip_test(differences: Sequence[float]) -> float:
+    """The share of all ways to sign these differences whose sum is at least as far from zero as theirs.
+
+    With ten folds there are 1,024 ways, so no p-value is below 0.002; two folds can never show anything.
+    """
+    observed = abs(sum(differences)) * (1 - 1e-12)  # equal sums that were rounded apart count as equal
+    patterns = itertools.product((1, -1), repeat=len(differences))
+    sums = [abs(sum(sign * value for sign, value in zip(signs, differences, strict=True))) for signs in patterns]
+    return sum(total >= observed for total in sums) / len(sums)
+
+
+def compare_experiments(first: str | Path, second: str | Path, row: str = "both") -> list[Comparison]:
+    """Compare a row of two experiments on the folds that both have.
+
+    Args:
+        first: The folder of an experiment, or its ``results.json``.
+        second: Likewise; differences are this one minus the first.
+        row: The name of the row.
+
+    Raises:
+        UsageError: If they are not of the same images, or have no fold of this row in common.
+    """
+    results = [read_results(path) for path in (first, second)]
+    one, other = (result["settings"] for result in results)
+    for key, meaning in (("data", "images and folds"), ("inner", "way of holding folds out")):
+        if one.get(key, False) != other.get(key, False):
+            raise UsageError(
+                f"expected two experiments with the same {meaning}, found others in {second} than in {first}; "
+                "run both on one dataset with one backbone"
+            )
+    folds = [_folds_of(result, row, path) for result, path in zip(results, (first, second), strict=True)]
+    common = sorted(folds[0].keys() & folds[1].keys(), key=int)
+    if not common:
+        raise UsageError(f"expected folds of the row {row} that both have, found none in {first} and {second}")
+    return [
+        Comparison(
+            row,
+            metric,
+            tuple(map(int, common)),
+            tuple(folds[0][fold][metric] for fold in common),
+            tuple(folds[1][fold][metric] for fold in common),
+        )
+        for metric in METRICS
+    ]
+
+
+def read_results(path: str | Path) -> dict[str, Any]:
+    """The results of an experiment, by its folder or its file."""
+    file = Path(path) / "results.json" if Path(path).is_dir() else Path(path)
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"expected the results of an experiment in {file}, found: {error}; run `vrf experiment` first"
+        ) from error
+
+
+def _folds_of(results: dict[str, Any], row: str, path: str | Path) -> dict[str, dict[str, float]]:
+    rows = {found["name"]: found["folds"] for found in results["rows"]}
+    if row not in rows:
+        raise UsageError(f"expected the row {row} in {path}, found {', '.join(rows)}; add it with --rows {row}")
+    return rows[row]
+
+
+def comparison_table(comparisons: Sequence[Comparison], names: tuple[str, str]) -> Table:
+    """Every fold's figures and differences, their mean, ratio and test."""
+    first, second = names
+    columns = ["fold", *(f"{METRICS[c.metric]} {part}" for c in comparisons for part in (first, second, "±"))]
+    folds = comparisons[0].folds
+    rows = [
+        (
+            str(fold),
+            *(text for c in comparisons for text in _cells(c.first[i], c.second[i], c.differences[i])),
+        )
+        for i, fold in enumerate(folds)
+    ]
+    means = [[statistics.fmean(values) for values in (c.first, c.second, c.differences)] for c in comparisons]
+    rows.append(("mean", *(text for mean in means for text in _cells(*mean))))
+    return Table(f"{second} against {first}, row {comparisons[0].row}, {len(folds)} folds", columns, rows)
+
+
+def comparison_notes(comparisons: Sequence[Comparison]) -> str:
+    """What the differences amount to."""
+    parts = [
+        f"{METRICS[c.metric]} x {c.ratio:.2f}, p = {c.p_value:.3f}"
+        + (" (lower is better)" if c.metric in LOWER_IS_BETTER else "")
+        for c in comparisons
+    ]
+    return f"{'; '.join(parts)}. Exact two-sided sign-flip test over {len(comparisons[0].folds)} folds."
+
+
+def _cells(first: float, second: float, difference: float) -> tuple[str, str, str]:
+    return f"{first:.1f}", f"{second:.1f}", f"{difference:+.1f}"
