@@ -18,7 +18,7 @@ PICTURE, PADDING, GAP, MARGIN, TEXT = 190, 14, 18, 32, 104
 CARD = (PICTURE + 2 * PADDING, PICTURE + 2 * PADDING + TEXT)
 COLUMNS = 5
 TOP = MARGIN + 46
-KITCHEN_ID = re.compile(r"kitchen-(-?\d+)-(\d+)")
+KITCHEN_ID = re.compile(r"kitchen-(?:(first|second)-)?(-?\d+)-(\d+)")
 
 
 def search_picture(query: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Image.Image:
@@ -54,7 +54,7 @@ def kitchen_glossary(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     words |= {item.name: item.english for item in PANTRY.values()}
     for row in rows:
         if match := KITCHEN_ID.fullmatch(row["recipe_id"]):
-            devised = devise_recipe(int(match[1]), int(match[2]))
+            devised = devise_recipe(int(match[2]), int(match[3]), match[1] or "all")
             if devised.recipe.title == row["title"]:
                 words = devised.glossary | words  # 切 is to cut, and only now and then to drain
     return words

@@ -21,6 +21,9 @@ def kitchen(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The release folder to write.", show_default=False)],
     recipes: Annotated[int, typer.Option(help="How many recipes to cook.", min=1)] = 200,
     seed: Annotated[int, typer.Option(help="Which kitchen: the same seed gives the same recipes and pictures.")] = 0,
+    pantry: Annotated[
+        str, typer.Option(help="all ingredients, or the first or second half of them, which share no word.")
+    ] = "all",
     used_only: Annotated[bool, typer.Option("--used-only", help="Write only the annotated frames.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")] = False,
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1)] = None,
@@ -30,11 +33,14 @@ def kitchen(
     Every recipe is planned, written in Japanese, annotated and filmed from above. The result is an ordinary release
     folder, marked as simulated, whose statistics are near the official release's.
 
+    With --pantry first and --pantry second, two kitchens share no food, seasoning or topping: train on one and
+    test on the other to see how a model does where it knows no ingredient.
+
     Example:  vrf kitchen kitchen --recipes 200 --seed 0
     """
     from recipeflow.kitchen import cook_release
 
-    cook_release(out, recipes, seed, used_only, overwrite, workers)
+    cook_release(out, recipes, seed, used_only, overwrite, workers, pantry)
     output.print(f"cooked {recipes} recipes into {out}", markup=False)
 
 

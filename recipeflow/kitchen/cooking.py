@@ -12,6 +12,7 @@ from random import Random
 from recipeflow.errors import UsageError
 from recipeflow.kitchen.camera import Camera, Look
 from recipeflow.kitchen.film import Film, render_film, shoot_film
+from recipeflow.kitchen.pantry import open_shelf
 from recipeflow.kitchen.plan import Plan
 from recipeflow.kitchen.planner import plan_recipe
 from recipeflow.kitchen.writer import add_meanings, write_recipe
@@ -43,18 +44,24 @@ class CookedRecipe:
     glossary: dict[str, str]
 
 
-def devise_recipe(seed: int, index: int) -> DevisedRecipe:
+def kitchen_name(seed: int, pantry: str) -> str:
+    """By which the recipes of a kitchen are called."""
+    return f"kitchen-{seed}" if pantry == "all" else f"kitchen-{pantry}-{seed}"
+
+
+def devise_recipe(seed: int, index: int, pantry: str = "all") -> DevisedRecipe:
     """Think up one recipe: the same seed and index give the same recipe, whatever else is cooked.
 
     Args:
         seed: The kitchen.
         index: The number of the recipe in that kitchen.
+        pantry: All ingredients, or the ``first`` or ``second`` half of them.
     """
-    rng = Random(f"kitchen/{VERSION}/{seed}/{index}")
-    plan = plan_recipe(rng)
+    rng = Random(f"kitchen/{VERSION}/{seed}/{index}" + ("" if pantry == "all" else f"/{pantry}"))
+    plan = plan_recipe(rng, pantry)
     text = write_recipe(plan, rng)
     film = shoot_film(plan, text.actions, rng)
-    recipe_id = f"kitchen-{seed}-{index:04d}"
+    recipe_id = f"{kitchen_name(seed, pantry)}-{index:04d}"
     recipe = Recipe(
         id=recipe_id,
         ingredients=text.lines(0),
@@ -68,9 +75,9 @@ def devise_recipe(seed: int, index: int) -> DevisedRecipe:
     return DevisedRecipe(recipe, plan, film, rng.getrandbits(31), glossary)
 
 
-def cook_recipe(seed: int, index: int, used_only: bool = False) -> CookedRecipe:
+def cook_recipe(seed: int, index: int, used_only: bool = False, pantry: str = "all") -> CookedRecipe:
     """Devise one recipe and draw its frames; with ``used_only``, just the annotated ones."""
-    devised = devise_recipe(seed, index)
+    devised = devise_recipe(seed, index, pantry)
     camera = Camera(Look.from_seed(devised.look))
     frames = dict(render_film(devised.film, camera, used_only))
     return CookedRecipe(devised.recipe, frames, devised.glossary)
@@ -83,6 +90,7 @@ def cook_release(
     used_only: bool = False,
     overwrite: bool = False,
     workers: int | None = None,
+    pantry: str = "all",
 ) -> None:
     """Cook a release folder, marked as simulated; it appears only when it is complete.
 
@@ -93,22 +101,25 @@ def cook_release(
         used_only: Write only the annotated frames instead of the whole films.
         overwrite: Replace a release that is already there.
         workers: Processes; as many as there are cores by default.
+        pantry: ``all`` ingredients, or one half of them, ``first`` or ``second``; the halves share no word.
     """
+    open_shelf(pantry)  # refused before any work is done
     if recipes < 1:
         raise UsageError(f"expected at least one recipe, found {recipes}; pass --recipes 200, for example")
     writer = ReleaseWriter(folder, overwrite=overwrite)
     glossary: dict[str, str] = {}
     with writer:
-        for cooked in progress_bar(_cook_all(recipes, seed, used_only, workers), recipes, "cooking recipes"):
+        for cooked in progress_bar(_cook_all(recipes, seed, used_only, workers, pantry), recipes, "cooking recipes"):
             writer.add(cooked.recipe, cooked.frames)
             add_meanings(glossary, cooked.glossary)
         details = {"seed": seed, "recipes": recipes, "frames": "used only" if used_only else "all"}
+        details |= {} if pantry == "all" else {"pantry": pantry}
         writer.info = ReleaseInfo(SOURCE, "MIT", VERSION, dict(sorted(glossary.items())), details)
 
 
-def _cook_all(recipes: int, seed: int, used_only: bool, workers: int | None) -> Iterator[CookedRecipe]:
+def _cook_all(recipes: int, seed: int, used_only: bool, workers: int | None, pantry: str) -> Iterator[CookedRecipe]:
     workers = min(recipes, workers or os.cpu_count() or 1)
-    columns = [seed] * recipes, range(recipes), [used_only] * recipes
+    columns = [seed] * recipes, range(recipes), [used_only] * recipes, [pantry] * recipes
     if workers == 1:
         yield from map(cook_recipe, *columns)
         return

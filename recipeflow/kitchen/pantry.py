@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources import files
 
 from recipeflow.characters import widen
+from recipeflow.errors import UsageError
 
 Words = tuple[str, ...]
+SHELVES = ("all", "first", "second")
+"""What a kitchen may cook with: everything, or one of two halves that share no word of any name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Ingredient:
 
     Args:
         group: ``food``, ``seasoning``, ``topping`` or ``water``.
+        half: On which half of the shelves it stands, ``first`` or ``second``; water is on ``both``.
         words: The Japanese name, segmented.
         english: The name for the glossary.
         shape: How the camera draws the whole thing.
@@ -37,6 +42,7 @@ class Ingredient:
     """
 
     group: str
+    half: str
     words: Words
     english: str
     shape: str
@@ -80,6 +86,7 @@ def _read_pantry() -> dict[str, Ingredient]:
     items = [
         Ingredient(
             group=row["group"],
+            half=row["half"],
             words=_segments(row["name"]),
             english=row["english"],
             shape=row["shape"],
@@ -109,3 +116,39 @@ DRESSINGS = tuple(
 def in_group(group: str) -> tuple[Ingredient, ...]:
     """All ingredients of one group, in the order of the table."""
     return tuple(item for item in PANTRY.values() if item.group == group)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The ingredients that a kitchen cooks with.
+
+    Args:
+        foods: What salads are made of.
+        toppings: What is strewn on them.
+        dressings: Families of dressings, with the seasonings that are there.
+        names: The names of everything that is there.
+    """
+
+    foods: tuple[Ingredient, ...]
+    toppings: tuple[Ingredient, ...]
+    dressings: tuple[Dressing, ...]
+    names: frozenset[str]
+
+    def among(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of these names that are there, in their order."""
+        return tuple(name for name in names if name in self.names)
+
+
+@cache
+def open_shelf(name: str) -> Shelf:
+    """A shelf by its name in `SHELVES`; a family of dressings is there if its first seasoning is."""
+    if name not in SHELVES:
+        raise UsageError(f"expected a pantry among {', '.join(SHELVES)}, found {name!r}; choose one of them")
+    names = frozenset(item.name for item in PANTRY.values() if name == "all" or item.half in (name, "both"))
+    foods, toppings = (tuple(item for item in in_group(group) if item.name in names) for group in ("food", "topping"))
+    dressings = tuple(
+        replace(dressing, seasonings=tuple(one for one in dressing.seasonings if one in names))
+        for dressing in DRESSINGS
+        if dressing.seasonings[0] in names
+    )
+    return Shelf(foods, toppings, dressings, names)

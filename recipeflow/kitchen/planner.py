@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from recipeflow.kitchen.pantry import DRESSINGS, PANTRY, Dressing, Ingredient, Words, in_group
+from recipeflow.kitchen.pantry import PANTRY, Dressing, Ingredient, Shelf, Words, open_shelf
 from recipeflow.kitchen.plan import ListedIngredient, Plan, Timing
 from recipeflow.kitchen.verbs import CONTAINER_WORDS, CUT_MANNERS, CUT_VERBS, TRIM_VERBS, Phrase
 from recipeflow.kitchen.world import BOARD, BOWL, PAN, PLATE, POT, SIEVE, SMALL_BOWL, Portion, Stuff
@@ -17,6 +17,8 @@ from recipeflow.kitchen.world import BOARD, BOWL, PAN, PLATE, POT, SIEVE, SMALL_
 SALTED = ("きゅうり", "キャベツ", "大根", "紫キャベツ", "白菜", "にんじん")
 SOAKED = ("玉ねぎ", "紫玉ねぎ", "新玉ねぎ", "ごぼう", "れんこん", "水菜", "レタス", "りんご")
 MASHED = ("じゃがいも", "さつまいも", "かぼちゃ", "里芋")
+OILS = ("サラダ油", "ごま油", "オリーブオイル")
+SALT = "塩"
 
 WATER_NOTE = Phrase(("茹で", "用"), "for boiling")
 NOTES = (Phrase(("正味",), "net"), Phrase(("小",), "small"), Phrase(("生食", "用"), "to eat raw"))
@@ -31,18 +33,19 @@ SOFT = Timing(Phrase(("全体",), "the whole"), Phrase(("しんなり",), "softe
 SETTLED = Timing(Phrase(("味",), "the taste"), Phrase(("なじ",), "settles in"), ("ん", "だ", "ら"))
 
 
-def plan_recipe(rng: Random) -> Plan:
-    """Think up one recipe."""
-    return Cook(rng).plan_recipe()
+def plan_recipe(rng: Random, pantry: str = "all") -> Plan:
+    """Think up one recipe, with all ingredients or with one half of them."""
+    return Cook(rng, open_shelf(pantry)).plan_recipe()
 
 
 class Cook:
     """Someone with a pantry and a source of chance, writing one plan."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, shelf: Shelf) -> None:
         self.rng = rng
+        self.shelf = shelf
         self.plan = Plan()
-        self.dressing = rng.choice(DRESSINGS)
+        self.dressing = rng.choice(shelf.dressings)
 
     def plan_recipe(self) -> Plan:
         """List, prepare, cut, treat, dress and serve."""
@@ -64,11 +67,12 @@ class Cook:
 
     def choose_mains(self) -> list[Ingredient]:
         """Two to five foods, common ones more often, at least two of which can be cut."""
-        foods = in_group("food")
         count = self.rng.choices((2, 3, 4, 5), (0.22, 0.50, 0.24, 0.04))[0]
         while True:
             # Weighted and without replacement: a common food draws from more chances, and takes its best.
-            mains = sorted(foods, key=lambda food: self.rng.random() ** (1 / food.common), reverse=True)[:count]
+            mains = sorted(self.shelf.foods, key=lambda food: self.rng.random() ** (1 / food.common), reverse=True)[
+                :count
+            ]
             if sum(bool(main.cuts) for main in mains) >= 2 and len({main.words[-1] for main in mains}) == count:
                 return mains
 
@@ -152,7 +156,8 @@ class Cook:
         boiled = self.take_to_heat(rest, "boiled", 0.3, 2)
         fried = self.take_to_heat(rest, "fried", 0.25, 3)
         microwaved = self.take_to_heat(rest, "microwaved", 0.4, 1)
-        salted = [main for main in rest if main.name in SALTED and main.cuts and self.chance(0.3)][:1]
+        salty = SALTED if SALT in self.shelf.names else ()
+        salted = [main for main in rest if main.name in salty and main.cuts and self.chance(0.3)][:1]
         soaked = [main for main in rest if main.name in SOAKED and main not in salted and self.chance(0.3)][:1]
         ready = []
         for foods, treat in (
@@ -201,7 +206,7 @@ class Cook:
 
     def fry(self, foods: Sequence[Ingredient], objects: list[int]) -> int:
         """フライパンに油をひき、中火で炒めます。"""
-        name = self.rng.choice(("サラダ油", "ごま油", "オリーブオイル"))
+        name = self.rng.choice(self.shelf.among(OILS))
         oil = self.list_ingredient(PANTRY[name], SMALL_BOWL)
         (hot,) = self.plan.do("ひく", [oil], location=PAN, container=CONTAINER_WORDS["pan"])
         fire = self.rng.choice(FIRES)
@@ -223,7 +228,7 @@ class Cook:
 
     def salt(self, foods: Sequence[Ingredient], objects: list[int]) -> int:
         """塩をふり、もみ込み、水気を絞ります。"""
-        salt = self.list_ingredient(PANTRY["塩"], SMALL_BOWL, note=Phrase(("塩", "もみ", "用"), "for rubbing in"))
+        salt = self.list_ingredient(PANTRY[SALT], SMALL_BOWL, note=Phrase(("塩", "もみ", "用"), "for rubbing in"))
         (sprinkled,) = self.plan.do("ふる", [salt], into=objects[0], location=BOWL)
         (rubbed,) = self.plan.do("もみ込む", [sprinkled], duration=self.minutes(5, 10, 0.3))
         (squeezed,) = self.plan.do("絞る", [rubbed], part=MOISTURE)
@@ -283,11 +288,11 @@ class Cook:
             "盛り付ける", [salad], location=PLATE, container=CONTAINER_WORDS["plate"], timing=timing
         )
         if self.chance(0.24):
-            other = self.rng.choice([dressing for dressing in DRESSINGS if dressing.name != self.dressing.name])
+            other = self.rng.choice([one for one in self.shelf.dressings if one.name != self.dressing.name])
             second = self.list_group("Ｂ", other, self.rng.choice((2, 3)))
             (served,) = self.plan.do("かける", second, into=served, location=PLATE)
         elif self.chance(0.6):
-            topping = self.rng.choice(in_group("topping"))
+            topping = self.rng.choice(self.shelf.toppings)
             number = self.list_ingredient(topping, SMALL_BOWL)
             verb = self.rng.choice(("散らす", "のせる")) if topping.shape != "powder" else "散らす"
             (served,) = self.plan.do(verb, [number], into=served, location=PLATE)

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import subprocess
@@ -40,6 +41,26 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_number_of_workers(cooke
     script = f"from recipeflow.kitchen import cook_release; cook_release({str(tmp_path / 'a')!r}, 4, 3, workers=1)"
     subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "PYTHONHASHSEED": "7"})
     assert files_of(tmp_path / "a") == files_of(cooked)
+
+
+def test_the_default_kitchen_is_what_it_always_was():
+    """Others have cooked it before, and compare with figures that were measured on it."""
+    digest = hashlib.sha256()
+    for index in range(20):
+        devised = devise_recipe(0, index)
+        digest.update(repr((devised.recipe, devised.look, sorted(devised.glossary.items()))).encode())
+    assert digest.hexdigest() == "edc3215a1d5f565ff5426f91984ccc98768355fdfd869543119e8ab555345142"
+
+
+def test_kitchens_of_half_a_pantry_have_names_of_their_own(tmp_path):
+    cook_release(tmp_path / "half", recipes=1, seed=3, used_only=True, workers=1, pantry="second")
+    assert check_release(tmp_path / "half") == []
+    assert read_info(tmp_path / "half").details["pantry"] == "second"
+    (recipe,) = read_release(tmp_path / "half")
+    assert recipe.id == "kitchen-second-3-0000" and recipe == devise_recipe(3, 0, "second").recipe
+    with pytest.raises(UsageError, match="expected a pantry among"):
+        cook_release(tmp_path / "other", recipes=1, pantry="half")
+    assert not (tmp_path / "other").exists()
 
 
 def test_another_seed_gives_other_recipes(cooked):

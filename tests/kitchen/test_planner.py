@@ -55,3 +55,10 @@ def test_meat_and_noodles_are_never_served_raw(plan):
 @given(plans)
 def test_no_instruction_is_empty(plan):
     assert all(plan.instructions)
+
+
+@given(st.integers(0, 10**9), st.sampled_from(["first", "second"]))
+def test_half_a_pantry_gives_recipes_of_that_half_only(seed, pantry):
+    plan = plan_recipe(Random(seed), pantry)
+    used = {portion.ingredient for stuff in plan.stuff for portion in stuff.portions}
+    assert {PANTRY[name].half for name in used} <= {pantry, "both"}
