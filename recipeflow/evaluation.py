@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
 
 import torch
 
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.batches import Pairs, PairTensors, make_tensors
+from recipeflow.folds import FOLDS
 from recipeflow.metrics import RetrievalMetrics, random_ranks, rank_targets, summarize_ranks
 
 CHUNK = 512
@@ -88,6 +91,23 @@ def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
 def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:
     """The paper's figures of a model on a fold."""
     return summarize_ranks(rank_queries(model, data), len(data.candidates))
+
+
+def evaluate_by_fold(model: VRFModel, pairs: Pairs, processor: VRFProcessor) -> dict[str, Any]:
+    """The figures of every fold among its own candidates, as an experiment gives them, with mean and deviation.
+
+    Folds without a query are left out: a release of few recipes may have some.
+    """
+    inputs, context = model.config.inputs, model.config.context
+    folds = [fold for fold in range(FOLDS) if len(pairs.rows(inputs, [fold]))]
+    sets = {fold: make_evaluation_set(pairs, inputs, [fold], processor, context) for fold in folds or [0]}
+    found = {fold: evaluate(model, data).as_dict() for fold, data in sets.items()}
+    columns = {name: [figures[name] for figures in found.values()] for name in next(iter(found.values()))}
+    return {
+        "mean": {name: fmean(values) for name, values in columns.items()},
+        "std": {name: stdev(values) if len(values) > 1 else None for name, values in columns.items()},
+        "folds": found,
+    }
 
 
 def evaluate_random(data: EvaluationSet, seed: int) -> RetrievalMetrics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -148,22 +148,38 @@ def train(
 def evaluate(
     dataset: DatasetArgument,
     model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = "run/model",
-    fold: Annotated[int, typer.Option(help="The fold that the model was not trained on.")] = 0,
+    fold: Annotated[
+        int | None,
+        typer.Option(help="The fold that the model was not trained on; none for another dataset.", show_default=False),
+    ] = None,
+    candidates: Annotated[
+        Literal["release", "fold"],
+        typer.Option(help="Without --fold: rank all images of the release, or those of each query's own fold."),
+    ] = "release",
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
 ) -> None:
-    """Rank the post-action images of a fold with a saved model, and print the figures as JSON.
+    """Rank post-action images with a saved model, and print the figures as JSON.
+
+    Of the dataset that a model was trained on, name the fold that was held out. A dataset that it has never seen is
+    tested whole: every row that has what the model needs asks among all images, or, with --candidates fold, among
+    those of its own fold, so that the figures compare with an experiment's; then mean and deviation are printed too.
 
     Example:  vrf evaluate vrf --model run/model --fold 0
     """
     from recipeflow.batches import split_folds
-    from recipeflow.evaluation import evaluate, make_evaluation_set
+    from recipeflow.evaluation import evaluate, evaluate_by_fold, make_evaluation_set
+    from recipeflow.folds import FOLDS
     from recipeflow.runs import open_trained
 
-    folds = split_folds(fold)[1]
+    folds = range(FOLDS) if fold is None else split_folds(fold)[1]
     network, processor, pairs = open_trained(model, dataset, weights, cache)
-    data = make_evaluation_set(pairs, network.config.inputs, folds, processor, network.config.context)
-    typer.echo(json.dumps(evaluate(network, data).as_dict(), indent=2))
+    if fold is None and candidates == "fold":
+        figures = evaluate_by_fold(network, pairs, processor)
+    else:
+        data = make_evaluation_set(pairs, network.config.inputs, folds, processor, network.config.context)
+        figures = evaluate(network, data).as_dict()
+    typer.echo(json.dumps(figures, indent=2))
 
 
 @app.command()
