@@ -20,10 +20,56 @@ import uuid
 from pathlib import Path
 from urllib.parse import quote
 
+from recipeflow.annotate.server import create_app
+from recipeflow.annotate.workspace import Workspace
+from recipeflow.web.security import Guard
+from tests.hub.server import Background
+
 ROOT = Path(__file__).parents[2]
 
 
-class AnnotationServer:
+class Client:
+    """What a page does with a server at ``url``."""
+
+    url: str
+
+    def get(self, path: str, **headers: str):
+        """The JSON at an address; raises ``urllib.error.HTTPError``."""
+        return json.loads(self.request("GET", path, None, headers)[2])
+
+    def post(self, path: str, body, **headers: str):
+        """The status and the JSON that a POST is answered with, whatever the status."""
+        status, _, data = self.request("POST", path, body, headers)
+        return status, json.loads(data)
+
+    def request(self, method: str, path: str, body=None, headers=None):
+        """Status, headers and bytes of the answer; ``Origin`` and content type are set as the page's would be."""
+        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        sent = {"Content-Type": "application/json", "Origin": self.url} if method == "POST" else {}
+        sent |= {name.replace("_", "-"): value for name, value in (headers or {}).items()}
+        request = urllib.request.Request(self.url + path, data, sent, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, dict(answer.headers), answer.read()
+        except urllib.error.HTTPError as error:
+            if method == "GET":
+                raise
+            return error.code, dict(error.headers), error.read()
+
+    def document(self, recipe: str, layer: str = "alice"):
+        """A recipe as a page opens it."""
+        return self.get(document_path(recipe, layer))
+
+    def save(
+        self, recipe: str, operation: dict, layer: str = "alice", base: int | None = None, name: str | None = None
+    ):
+        """Send one operation, on the newest revision unless told otherwise."""
+        base = self.document(recipe, layer)["revision"] if base is None else base
+        body = {"uuid": name or str(uuid.uuid4()), "base": base, "operation": operation}
+        return self.post(f"{document_path(recipe, layer)}/operations", body)
+
+
+class AnnotationServer(Client):
     """``vrf annotate`` on 127.0.0.1.
 
     Args:
@@ -81,51 +127,34 @@ class AnnotationServer:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
-                self.process.wait(timeout=20)
+                self.process.wait(timeout=60)
+                self.process.stdout.close()
             except subprocess.TimeoutExpired:
                 self.kill()
-        if self.process is not None:
-            self.process.stdout.close()
 
     def kill(self) -> None:
         """SIGKILL: it gets no chance to finish anything."""
         self.process.kill()
         self.process.wait()
+        self.process.stdout.close()
 
-    def get(self, path: str, **headers: str):
-        """The JSON at an address; raises ``urllib.error.HTTPError``."""
-        return json.loads(self.request("GET", path, None, headers)[2])
 
-    def post(self, path: str, body, **headers: str):
-        """The status and the JSON that a POST is answered with, whatever the status."""
-        status, _, data = self.request("POST", path, body, headers)
-        return status, json.loads(data)
+class LocalServer(Client):
+    """The same application on 127.0.0.1 in a thread of the test: it starts at once, and its workspace can be seen."""
 
-    def request(self, method: str, path: str, body=None, headers=None):
-        """Status, headers and bytes of the answer; ``Origin`` and content type are set as the page's would be."""
-        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {"Content-Type": "application/json", "Origin": self.url} if method == "POST" else {}
-        sent |= {name.replace("_", "-"): value for name, value in (headers or {}).items()}
-        request = urllib.request.Request(self.url + path, data, sent, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return answer.status, dict(answer.headers), answer.read()
-        except urllib.error.HTTPError as error:
-            if method == "GET":
-                raise
-            return error.code, dict(error.headers), error.read()
+    def __init__(self, workspace: Workspace, token: str | None = None, annotator: str | None = None):
+        self.workspace = workspace
+        self.server = Background(create_app(workspace, annotator))
+        self.url = self.server.url
+        port = int(self.url.rpartition(":")[2])
+        self.server.server.config.app = Guard(self.server.server.config.app, "127.0.0.1", port, token)
 
-    def document(self, recipe: str, layer: str = "alice"):
-        """A recipe as a page opens it."""
-        return self.get(document_path(recipe, layer))
+    def __enter__(self) -> "LocalServer":
+        self.server.start()
+        return self
 
-    def save(
-        self, recipe: str, operation: dict, layer: str = "alice", base: int | None = None, name: str | None = None
-    ):
-        """Send one operation, on the newest revision unless told otherwise."""
-        base = self.document(recipe, layer)["revision"] if base is None else base
-        body = {"uuid": name or str(uuid.uuid4()), "base": base, "operation": operation}
-        return self.post(f"{document_path(recipe, layer)}/operations", body)
+    def __exit__(self, *error) -> None:
+        self.server.stop()
 
 
 def document_path(recipe: str, layer: str = "alice") -> str:
