@@ -41,7 +41,7 @@ export class Filmstrip {
     this.zoomSaid = element("span", { class: "zoom-said", "aria-live": "polite" });
     const button = (name, sign, step) =>
       element("button", { type: "button", class: "icon small", title: t(name), "aria-label": t(name), on: { click: () => this.zoomBy(step) } }, sign);
-    this.bar = element("div", { class: "row tight strip-bar" }, button("frames.zoom.out", "−", 1), this.zoomSaid, button("frames.zoom.in", "+", -1));
+    this.bar = element("div", { class: "row tight strip-bar" }, element("span", { class: "soft small" }, t("frames.hint")), button("frames.zoom.out", "−", 1), this.zoomSaid, button("frames.zoom.in", "+", -1));
     this.element = element("section", { class: "filmstrip panel" }, this.bar, this.strip);
     this.strip.addEventListener("click", (event) => this.pick(numberOf(event.target), false));
     this.strip.addEventListener("pointerover", (event) => onHover(numberOf(event.target)));

@@ -3,6 +3,7 @@
 import { element, replaceContent } from "/shared/dom.js";
 
 import { Refusal, getJson } from "./api.js";
+import { describeRefusal } from "./describe.js";
 import { t } from "./language.js";
 import { agreementAddress, differencesAddress, goTo, link, recipesAddress } from "./routes.js";
 import { topBar } from "./shell.js";
@@ -14,13 +15,14 @@ export async function AgreementPage(app, route) {
   replaceContent(
     app.root,
     topBar(app, { left: [link(recipesAddress(null), { class: "back" }, "←", element("span", { class: "visually-hidden" }, t("back.recipes"))), element("h1", {}, t("agreement.title"))] }),
-    element("main", { class: "page" }, layers.length > 1 ? choice(layers, route) : element("p", { class: "notice" }, t("agreement.few")), content),
+    element("main", { class: "page" }, app.server.curating ? choice(layers, route) : element("p", { class: "notice" }, t("agreement.blind")), content),
   );
-  if (route.first && route.second) replaceContent(content, await compare(route.first, route.second));
+  if (app.server.curating && route.first && route.second) replaceContent(content, await compare(route.first, route.second));
   return { close() {} };
 }
 
 function choice(layers, route) {
+  if (layers.length < 2) return element("p", { class: "notice" }, t("agreement.few"));
   const pick = (name, chosen) =>
     element("label", { class: "stack tight", for: `layer-${name}` }, t(`agreement.${name}`),
       element("select", { id: `layer-${name}`, name }, layers.map((layer) => element("option", { value: layer, selected: layer === chosen }, layer))));
@@ -45,8 +47,8 @@ async function compare(first, second) {
       element("details", {}, element("summary", {}, t("agreement.copy")), element("pre", {}, found.markdown)),
     ];
   } catch (problem) {
-    const blind = problem instanceof Refusal && problem.code === "blind";
-    return [element("p", { class: "notice", role: "alert" }, blind ? t("agreement.blind") : problem.message)];
+    if (!(problem instanceof Refusal)) throw problem;
+    return [element("p", { class: "notice", role: "alert" }, describeRefusal({ entities: [] }, problem))];
   }
 }
 

@@ -3,10 +3,11 @@
 import { element, replaceContent } from "/shared/dom.js";
 import { recipeText } from "/shared/words.js";
 
-import { documentPath, getJson } from "./api.js";
+import { documentPath, getJson, postJson } from "./api.js";
 import { ConflictBanner } from "./conflicts.js";
 import { describeRefusal } from "./describe.js";
 import { t } from "./language.js";
+import { AgreementPage } from "./page_agreement.js";
 import { agreementAddress, editorAddress, link } from "./routes.js";
 import { Session } from "./session.js";
 import { Notices, keepFocus, topBar } from "./shell.js";
@@ -17,6 +18,8 @@ const GOLD = "gold";
 
 export async function DifferencesPage(app, route) {
   const { first, second, recipe } = route;
+  if (!app.server.curating) return AgreementPage(app, route);
+  await postJson("/api/layers", { name: GOLD });
   const [one, other] = await Promise.all([first, second].map((layer) => getJson(documentPath(layer, recipe))));
   const gold = await Session.open(GOLD, recipe);
   const page = new Differences(app, route, { one, other, gold });

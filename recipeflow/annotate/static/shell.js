@@ -74,7 +74,7 @@ export function isTyping(event) {
 const KEYS = {
   everywhere: [["Ctrl Z", "undo"], ["Ctrl Shift Z", "redo"], ["[ ]", "steps"], ["Esc", "escape"], ["?", "help"]],
   words: [["← →", "words.move"], ["Shift ← →", "words.extend"], ["1 – 8", "words.tag"], ["S", "words.split"], ["Delete", "words.remove"]],
-  flows: [["← → ↑ ↓", "flows.move"], ["Enter", "flows.pick"], ["1 – 0, Q W E", "flows.label"], ["Delete", "flows.delete"]],
+  flows: [["← → ↑ ↓", "flows.move"], ["Enter", "flows.pick"], ["1 – 0 , Q W E", "flows.label"], ["Delete", "flows.delete"]],
   frames: [
     ["← →", "frames.move"], ["↑ ↓", "frames.rows"], ["B", "frames.before"], ["A", "frames.after"], ["N", "frames.hidden"],
     ["O", "frames.offer"], ["X", "frames.clear"], ["J", "frames.open"], ["K L", "frames.object"], ["− +", "frames.zoom"],

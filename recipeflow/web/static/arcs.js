@@ -138,7 +138,7 @@ function spreadPoints(points) {
 
 /** Between two entities of one row: a bow above it, higher the wider. */
 function bowOf(start, end) {
-  const height = Math.min(14 + Math.abs(end.x - start.x) * 0.1, 34);
+  const height = Math.min(12 + Math.abs(end.x - start.x) * 0.055, 36);
   const lean = (end.x - start.x) * 0.15;
   return [start.x, start.y, start.x + lean, start.y - height, end.x - lean, end.y - height, end.x, end.y];
 }

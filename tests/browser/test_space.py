@@ -1,0 +1,82 @@
+"""The Space as it runs on the Hub: the real app in a process without this project, asked in a real browser."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.searching import own_cache  # noqa: F401  (autouse)
+from tests.spacing import Kitchen, make_models, running_app
+
+ANSWER = 60_000
+"""Milliseconds for an answer, on a machine with other work."""
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory) -> Kitchen:
+    return make_models(tmp_path_factory.mktemp("space"))
+
+
+@pytest.fixture(scope="module")
+def address(kitchen, tmp_path_factory):
+    models = ",".join(map(str, kitchen.models.values()))
+    with running_app(tmp_path_factory.mktemp("app"), VRF_MODEL=models, VRF_DATASET=str(kitchen.dataset)) as address:
+        yield address
+
+
+@pytest.fixture
+def space(page, address) -> Page:
+    page.goto(address)
+    expect(page.get_by_role("heading", name="What will it look like?")).to_be_visible(timeout=ANSWER)
+    return page
+
+
+def search(space: Page) -> None:
+    space.get_by_role("button", name="Search").click()
+
+
+def notes(space: Page) -> list[str]:
+    return [box.input_value() for box in space.locator("textarea[disabled]").all()]
+
+
+def pictures(space: Page):
+    return space.locator(".grid-container img")
+
+
+def test_an_example_is_asked_and_all_three_models_answer(space):
+    for title in ("verb + object", "picture from before", "verb + object + picture from before"):
+        expect(space.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    space.locator(".gradio-container table tbody tr").first.click()
+    expect(space.get_by_label("Verb")).not_to_have_value("", timeout=ANSWER)
+    search(space)
+    expect(pictures(space)).to_have_count(15, timeout=ANSWER)
+    space.wait_for_function("[...document.querySelectorAll('.grid-container img')].every(i => i.naturalWidth > 0)")
+    assert all("nearest of" in note and "The recipe's own" in note for note in notes(space))
+    expect(space.locator(".grid-container").first).to_contain_text("1. 0.")
+
+
+def test_words_alone_are_asked_of_models_that_can_take_them(space):
+    for label in ("Verb", "Object"):
+        space.get_by_label(label).click()
+        space.get_by_role("option").first.click()
+    search(space)
+    expect(pictures(space)).to_have_count(10, timeout=ANSWER)
+    words, picture, both = notes(space)
+    assert "nearest of" in words and "needs a picture" in picture and "unpractised" in both
+
+
+def test_unknown_words_and_missing_ones_are_told(space, expected_complaints):
+    space.get_by_label("Verb").fill("<b>揚げ</b>")
+    space.get_by_label("Verb").press("Enter")
+    search(space)
+    expect(space.get_by_text("expected a verb that the models know")).to_be_visible(timeout=ANSWER)
+    space.reload()
+    search(space)
+    expect(space.get_by_text("needs a verb and an object")).to_be_visible(timeout=ANSWER)
+
+
+def test_a_file_that_is_no_picture_is_told(space, tmp_path, expected_complaints):
+    expected_complaints.append("Failed to load resource")  # the browser cannot show it either
+    (tmp_path / "notes.png").write_bytes(b"not a picture")
+    space.locator("input[type=file]").first.set_input_files(tmp_path / "notes.png")
+    space.wait_for_timeout(1000)
+    search(space)
+    expect(space.get_by_text("found a file that cannot be read as one")).to_be_visible(timeout=ANSWER)
