@@ -29,6 +29,7 @@ from transformers import Pipeline, pipeline
 TASK = "post-action-retrieval"
 FORMATS = ("JPEG", "PNG", "WEBP")
 WORDS = {"action": "verb", "object": "object"}
+NEEDS = {"action": "a verb", "object": "an object", "image": "a picture"}
 EXAMPLES, LOOKED_AT = 12, 3000
 """Examples shown, and rows of the dataset that are looked at to find them."""
 
@@ -202,24 +203,40 @@ def _varied(rows: Iterable[dict], fold: int | None, models: Sequence[Model]) -> 
 # The page.
 
 
-class Picture(gr.Image):
-    """Gradio's image, with an error that says what is wrong with a file that is none."""
+def check_picture(path: str) -> None:
+    """Refuse what is no picture, before anything else reads it: not all that Pillow opens is harmless."""
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            image.load()
+    except Exception as error:  # a damaged header can make Pillow's plugins raise nearly anything
+        raise gr.Error(
+            f"expected a picture as {', '.join(FORMATS)}, found a file that cannot be read as one "
+            f"({type(error).__name__}); choose another",
+            print_exception=False,
+        ) from error
 
-    is_template = True
 
-    def preprocess(self, payload: Any) -> Any:
-        """Check the file before anything else reads it: not all that Pillow opens is harmless."""
+def picture_input(is_used: bool) -> gr.Image:
+    """Gradio's image, which says what is wrong with a file that is none; a subclass would have Gradio write a file."""
+    picture = gr.Image(
+        type="filepath",
+        image_mode=None,
+        sources=["upload", "clipboard"],
+        label="Before (JPEG, PNG or WebP)",
+        alt_text="The picture from before the action",
+        height=260,
+        buttons=[],
+        visible=is_used,
+    )
+    read = picture.preprocess
+
+    def check_and_read(payload: Any) -> Any:
         if payload is not None and payload.path:
-            try:
-                with Image.open(payload.path, formats=FORMATS) as image:
-                    image.load()
-            except Exception as error:  # a damaged header can make Pillow's plugins raise nearly anything
-                raise gr.Error(
-                    f"expected a picture as {', '.join(FORMATS)}, found a file that cannot be read as one "
-                    f"({type(error).__name__}); choose another",
-                    print_exception=False,
-                ) from error
-        return super().preprocess(payload)
+            check_picture(payload.path)
+        return read(payload)
+
+    picture.preprocess = check_and_read
+    return picture
 
 
 def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[str, int] | None) -> list[Any]:
@@ -227,7 +244,7 @@ def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[st
     given = {name: query[name] for name in model.inputs if query[name] is not None}
     missing = [name for name in model.inputs if name not in given]
     if missing and (missing != ["image"] or len(model.inputs) == 1):
-        needs = " and ".join({"image": "a picture"}.get(name) or f"a {WORDS[name]}" for name in missing)
+        needs = " and ".join(NEEDS[name] for name in missing)
         return [[], [], f"Not asked: this model needs {needs}."]
     rows = model.pipe(given, k=min(count, len(model.pipe.index)))
     gallery, table = [], []
@@ -274,28 +291,20 @@ def build_page(models: Sequence[Model], examples: Sequence[Example], note: str) 
         gr.Markdown(HEADING)
         with gr.Row():
             with gr.Column(scale=1):
-                picture = Picture(
-                    type="filepath",
-                    image_mode=None,
-                    sources=["upload", "clipboard"],
-                    label="Before (JPEG, PNG or WebP)",
-                    alt_text="The picture from before the action",
-                    height=260,
-                    buttons=[],
-                    visible=any("image" in model.inputs for model in models),
-                )
+                picture = picture_input(any("image" in model.inputs for model in models))
                 action, thing = _word_choice(models, "action"), _word_choice(models, "object")
                 count = gr.Slider(1, 10, value=5, step=1, label="Pictures a model")
                 button = gr.Button("Search", variant="primary")
+                if examples:
+                    rows = [[example.picture, example.action, example.object] for example in examples]
+                    gr.Examples(rows, [picture, action, thing], label=f"Examples. {note}", examples_per_page=EXAMPLES)
+                else:
+                    gr.Markdown("No examples: VRF_DATASET is not set, or has none that these models can take.")
             with gr.Column(scale=2):
                 outputs = [component for model in models for component in _model_section(model)]
-        if examples:
-            rows = [[example.picture, example.action, example.object] for example in examples]
-            gr.Examples(rows, [picture, action, thing], label=f"Examples. {note}", examples_per_page=EXAMPLES)
-        else:
-            gr.Markdown("No examples: VRF_DATASET is not set, or has none that these models can take.")
         search = make_search(models, examples)
-        button.click(search, [picture, action, thing, count], outputs, api_name="search")
+        inputs = [picture, action, thing, count]
+        button.click(search, inputs, outputs, api_name="search", show_progress_on=button)
     return page
 
 
