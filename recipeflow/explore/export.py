@@ -60,7 +60,8 @@ def export_site(
         writer = _RecipeWriter(library, staged)
         for number in watch(_numbers(library)):
             writer.write(number)
-        _write_index(library, staged)
+        for number, chunk in enumerate(library.chunks()):
+            _write_data(staged, f"data/index/{number}", chunk)
         problems = (*library.problems, *writer.problems)
         known = {"recipeflow": recipeflow.__version__, "recipes": writer.recipes, "pictures": writer.pictures}
         (staged / MARKER).write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
@@ -69,13 +70,6 @@ def export_site(
 
 def _numbers(library: Library) -> Iterator[int]:
     return takewhile(lambda number: library.recipe(number) is not None, count())
-
-
-def _write_index(library: Library, folder: Path) -> None:
-    for number in count():
-        if (chunk := library.chunk(number)) is None:
-            return
-        _write_data(folder, f"data/index/{number}", chunk)
 
 
 def _write_data(folder: Path, name: str, data: object) -> None:

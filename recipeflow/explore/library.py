@@ -9,6 +9,8 @@ from __future__ import annotations
 import pickle
 import threading
 import zlib
+from collections.abc import Iterator
+from itertools import count, takewhile
 from typing import Any
 
 from recipeflow.errors import EmptyReleaseError, VRFError
@@ -96,6 +98,10 @@ class Library:
             "more": not is_last,
             "problems": problems if is_last else [],
         }
+
+    def chunks(self) -> Iterator[dict[str, Any]]:
+        """The whole index, chunk by chunk."""
+        return takewhile(lambda chunk: chunk is not None, map(self.chunk, count()))
 
     def recipe(self, number: int) -> Recipe | None:
         """A recipe by its number in the index; ``None`` beyond the end."""

@@ -25,6 +25,7 @@ export class Catalogue {
         this.add(chunk);
         more = chunk.more;
         this.tell();
+        await pageLoaded();
       }
       this.isWhole = true;
     } catch (error) {
@@ -84,6 +85,12 @@ export class Catalogue {
   get hasPictures() {
     return this.recipes.some((entry) => entry.cover !== null);
   }
+}
+
+/** The rest of the index waits until the page with the first of it is there: pictures come before more recipes. */
+function pageLoaded() {
+  if (document.readyState === "complete") return Promise.resolve();
+  return new Promise((resolve) => window.addEventListener("load", resolve, { once: true }));
 }
 
 /** Text for comparing: widths of letters and cases do not count. */
