@@ -148,6 +148,7 @@ class VRFTrainer:
         optimizer = torch.optim.AdamW(
             self._parameter_groups(model),
             self.config.learning_rate,
+            betas=(0.9, self.config.beta2),
             weight_decay=self.config.weight_decay,
             fused=fused,
         )

@@ -31,6 +31,16 @@ def whole_run(tmp_path_factory) -> Path:
     return output
 
 
+RESIDUAL = {
+    "architecture": "residual",
+    "hidden_dim": 8,
+    "dropout": 0.3,
+    "feature_dropout": 0.3,
+    "context": "history",
+    "loss": "contrastive",
+}
+
+
 def weights_of(output: Path) -> dict[str, torch.Tensor]:
     return load_file(output / "model" / "model.safetensors")
 
@@ -43,7 +53,14 @@ def test_the_paper_preset_is_the_paper():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("epochs", 0), ("learning_rate", -1.0), ("inputs", ("smell",)), ("inputs", ()), ("schedule", "zigzag")],
+    [
+        ("epochs", 0),
+        ("learning_rate", -1.0),
+        ("inputs", ("smell",)),
+        ("inputs", ()),
+        ("schedule", "zigzag"),
+        ("beta2", 1.0),
+    ],
 )
 def test_wrong_settings_are_refused_by_name(field, value):
     with pytest.raises(UsageError, match=field):
@@ -132,8 +149,13 @@ def test_a_full_disk_is_told_and_nothing_is_lost(whole_run, tmp_path):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"accumulate": 2}, {"accumulate": 4, "max_grad_norm": 0.01}, {"mixed_precision": "bf16"}],
-    ids=["accumulation", "clipping", "bf16"],
+    [
+        {"accumulate": 2},
+        {"accumulate": 4, "max_grad_norm": 0.01},
+        {"mixed_precision": "bf16"},
+        {"incomplete": True, "model": RESIDUAL},
+    ],
+    ids=["accumulation", "clipping", "bf16", "dropout"],
 )
 def test_an_interrupted_run_ends_with_the_same_weights_whatever_the_settings(changes, tmp_path):
     config = TrainingConfig(epochs=3, learning_rate=1e-3, checkpoint_every=0, **changes)
