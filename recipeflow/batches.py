@@ -16,7 +16,7 @@ from processing_vrf import VRFProcessor
 from recipeflow.context import Context, Words
 from recipeflow.errors import NoPairsError, UsageError
 from recipeflow.features import FeatureTable
-from recipeflow.folds import FOLDS
+from recipeflow.folds import split_folds
 from recipeflow.pairs import Pairs, load_pairs
 from recipeflow.pixels import FramePixels
 
@@ -193,16 +193,3 @@ def _share(items: Sequence[Any], rank: int, world: int) -> Sequence[Any]:
     """A contiguous part of the items, so that all parts in the order of their ranks are the items again."""
     bounds = [len(items) * part // world for part in range(world + 1)]
     return items[bounds[rank] : bounds[rank + 1]]
-
-
-def split_folds(fold: int, inner: bool = False) -> tuple[list[int], list[int]]:
-    """The folds to train on and the one to test on.
-
-    Args:
-        fold: The fold that is held out.
-        inner: Leave that one alone and test on the next, so that settings can be chosen without it being seen.
-    """
-    if not 0 <= fold < FOLDS:
-        raise UsageError(f"expected a fold from 0 to {FOLDS - 1}, found {fold}")
-    tested = (fold + 1) % FOLDS if inner else fold
-    return [other for other in range(FOLDS) if other not in (fold, tested)], [tested]

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from recipeflow.answers import Answers, answers_file, job_file, read_answers
 from recipeflow.dataset_frames import CONFIG
 from recipeflow.errors import DatasetFolderError, ReportError
+from recipeflow.folds import split_folds
 from recipeflow.results import RESULTS, Results
 
 COLUMNS = ("recipe_id", "fold", "action", "object", "object_tag", "instruction", "pre_frame", "post_frame")
@@ -176,14 +177,15 @@ class DatasetRows:
                 f"expected the {data.results['all_rows']} rows of image_pairs that the experiment was run on, found "
                 f"{len(self)} in {self.folder}; {advice}"
             )
-        for row in data.rows:
-            for job in row.jobs:
-                for number in job.rows.tolist():
-                    if self.columns["fold"][number] != job.fold or self.columns["post_frame"][number] is None:
-                        raise ReportError(
-                            f"expected row {number} of {self.folder} in fold {job.fold} with a post-action image, as "
-                            f"the experiment has it, found it otherwise; {advice}"
-                        )
+        inner = data.results["settings"].get("inner", False)
+        for job in (job for row in data.rows for job in row.jobs):
+            (tested,) = split_folds(job.fold, inner)[1]
+            for number in job.rows.tolist():
+                if self.columns["fold"][number] != tested or self.columns["post_frame"][number] is None:
+                    raise ReportError(
+                        f"expected row {number} of {self.folder} in fold {tested} with a post-action image, as the "
+                        f"experiment has it, found it otherwise; {advice}"
+                    )
 
     def images(self, wanted: Iterable[tuple[int, str]]) -> dict[tuple[int, str], bytes]:
         """The encoded images of some rows, each ``(row, "pre" or "post")``; those that are null are left out.

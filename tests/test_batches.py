@@ -34,6 +34,8 @@ def test_folds_split_recipes_and_nothing_is_in_both_parts(pairs):
     inside, outside = pairs.rows((), test), pairs.rows((), train)
     assert set(pairs.folds[inside].tolist()) == {3}
     assert sorted([*inside.tolist(), *outside.tolist()]) == list(range(100))
+    inner_train, inner_test = split_folds(9, inner=True)
+    assert inner_test == [0] and inner_train == list(range(1, 9))
     for fold in (-1, 10):
         with pytest.raises(UsageError, match="0 to 9"):
             split_folds(fold)
@@ -90,3 +92,27 @@ def test_an_epoch_is_every_recipe_once_in_an_order_of_its_own(recipes, per_batch
 def test_recipes_that_cannot_be_shared_are_refused():
     with pytest.raises(UsageError, match="share equally"):
         RecipeBatches(torch.arange(9), per_batch=4, seed=0, rank=0, world=3)
+
+
+def test_rows_without_a_pre_action_image_are_masked_or_get_the_last_one_seen(pairs, processor):
+    rows = pairs.rows(INPUTS, range(10), incomplete=True)
+    complete = pairs.rows(INPUTS, range(10))
+    missing = rows[~torch.isin(rows, complete)]
+    assert len(missing) and (pairs.images.pre[missing] < 0).all()
+    assert pairs.rows(("image",), range(10), incomplete=True).equal(pairs.rows(("image",), range(10)))
+
+    masked = make_tensors(pairs, rows, INPUTS, processor, "modifiers")
+    batch = masked.batch(torch.arange(len(rows)))
+    assert batch.pre_mask.equal(pairs.images.pre[rows] >= 0)
+    assert batch.frames[batch.pre][batch.pre_mask].equal(pairs.images.pre[rows][batch.pre_mask])
+    seen = make_tensors(pairs, rows, INPUTS, processor, "history").batch(torch.arange(len(rows)))
+    assert seen.pre_mask is None and seen.frames[seen.pre].equal(pairs.seen[rows])
+
+
+def test_a_context_becomes_words_with_roles(pairs):
+    rows = torch.arange(8)
+    processor = VRFProcessor.from_phrases(pairs.phrases(rows, with_context=True), OFFLINE["backbone"])
+    words = make_tensors(pairs, rows, ("action",), processor, "history").words
+    assert words["context_ids"].shape == words["context_roles"].shape == (8, 2)
+    assert words["context_roles"].tolist() == [[1, 4] if row % 4 else [0, 0] for row in range(8)]
+    assert set(make_tensors(pairs, rows, ("action",), processor).words) == {"action_ids"}

@@ -85,9 +85,34 @@ def test_a_result_of_other_settings_is_not_taken(experiment, out):
     assert kept.stat().st_mtime_ns != before
 
 
+def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, tmp_path):
+    config = replace(PRESETS["best"], epochs=1, incomplete=True).with_context("history")
+    best = replace(experiment, preset="best", config=config)
+    results = run_experiment(best, tmp_path, rows=("image", "both"), folds=[0], workers=1)
+    image, both = results["rows"]
+    assert image["unseen"] is None and both["unseen"]["queries"] > 0
+    assert both["folds"][0]["queries"] + both["unseen"]["queries"] > both["folds"][0]["queries"]
+    assert both["folds"][0]["candidates"] == both["unseen"]["candidates"] == image["folds"][0]["candidates"]
+    assert "pre-action image is missing" in (tmp_path / "results.md").read_text()
+
+
+def test_choosing_settings_leaves_the_held_out_fold_alone(experiment, out, tmp_path):
+    inner = replace(experiment, inner=True)
+    results = run_experiment(inner, tmp_path, rows=("random",), folds=[0], workers=1)
+    outer = json.loads((out / "results.json").read_text())
+    assert results["settings"]["inner"] and results["settings"] != outer["settings"]
+    kept = json.loads((tmp_path / Job("random", 0).file).read_text())
+    tested = json.loads((out / Job("random", 1).file).read_text())
+    assert kept["rows"] == tested["rows"]  # fold 1 is what settings for fold 0 are chosen on
+
+
 def test_unknown_names_are_told_with_the_known_ones():
-    with pytest.raises(UsageError, match="paper, fast"):
+    with pytest.raises(UsageError, match="paper, fast, best"):
         get_preset("slow")
+    with pytest.raises(UsageError, match="none, modifiers, history"):
+        get_preset("best").with_context("all")
+    with pytest.raises(UsageError, match="--preset best"):
+        get_preset("fast").with_context("history")
     with pytest.raises(UsageError, match="random, text, image, both"):
         parse_rows(["smell"])
     with pytest.raises(UsageError, match="0,1,2"):
