@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -272,8 +273,8 @@ def make_search(models: Sequence[Model], examples: Sequence[Example]) -> Any:
                 words = (query[part] or "").split() if part in model.inputs else []
                 if unknown := [word for word in words if not model.knows(word)]:
                     raise gr.Error(
-                        f"expected a {called} that the models know, found {', '.join(map(repr, unknown))}; choose one "
-                        "of the list",
+                        f"expected a word that the models know as {called}, found {escape(', '.join(unknown))}; choose "
+                        "from the list",
                         print_exception=False,
                     )
         own = own_pictures.get((digest(picture), action, thing)) if picture else None
@@ -323,7 +324,7 @@ def _word_choice(models: Sequence[Model], part: str) -> gr.Dropdown:
 def _model_section(model: Model) -> list[Any]:
     gr.Markdown(f"### {model.title}")
     note = gr.Textbox(show_label=False, interactive=False, container=False, lines=1, value="Not asked yet.")
-    gallery = gr.Gallery(show_label=False, columns=5, height=230, object_fit="cover", interactive=False, buttons=[])
+    gallery = gr.Gallery(show_label=False, columns=5, object_fit="cover", interactive=False, buttons=[])
     with gr.Accordion("Recipes", open=False):
         heads = ["", "score", "verb", "objects", "recipe", "instruction"]
         table = gr.Dataframe(headers=heads, datatype="str", interactive=False, wrap=True, buttons=[])

@@ -23,6 +23,11 @@ def address(kitchen, tmp_path_factory):
 
 
 @pytest.fixture
+def expected_complaints() -> list[str]:
+    return ["Method not implemented"]  # Gradio's own, of a part of its client that it does not use here
+
+
+@pytest.fixture
 def space(page, address) -> Page:
     page.goto(address)
     expect(page.get_by_role("heading", name="What will it look like?")).to_be_visible(timeout=ANSWER)
@@ -63,20 +68,19 @@ def test_words_alone_are_asked_of_models_that_can_take_them(space):
     assert "nearest of" in words and "needs a picture" in picture and "unpractised" in both
 
 
-def test_unknown_words_and_missing_ones_are_told(space, expected_complaints):
+def test_unknown_words_and_missing_ones_are_told(space):
     space.get_by_label("Verb").fill("<b>揚げ</b>")
     space.get_by_label("Verb").press("Enter")
     search(space)
-    expect(space.get_by_text("expected a verb that the models know")).to_be_visible(timeout=ANSWER)
+    expect(space.get_by_text("as verb, found <b>揚げ</b>; choose from the list")).to_be_visible(timeout=ANSWER)
     space.reload()
     search(space)
     expect(space.get_by_text("needs a verb and an object")).to_be_visible(timeout=ANSWER)
 
 
-def test_a_file_that_is_no_picture_is_told(space, tmp_path, expected_complaints):
-    expected_complaints.append("Failed to load resource")  # the browser cannot show it either
+def test_a_file_that_is_no_picture_is_told(space, tmp_path):
     (tmp_path / "notes.png").write_bytes(b"not a picture")
     space.locator("input[type=file]").first.set_input_files(tmp_path / "notes.png")
-    space.wait_for_timeout(1000)
+    expect(space.get_by_role("img", name="The picture from before")).to_be_attached(timeout=ANSWER)
     search(space)
     expect(space.get_by_text("found a file that cannot be read as one")).to_be_visible(timeout=ANSWER)
