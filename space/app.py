@@ -273,8 +273,8 @@ def make_search(models: Sequence[Model], examples: Sequence[Example]) -> Any:
                 words = (query[part] or "").split() if part in model.inputs else []
                 if unknown := [word for word in words if not model.knows(word)]:
                     raise gr.Error(
-                        f"expected a word that the models know as {called}, found {escape(', '.join(unknown))}; choose "
-                        "from the list",
+                        f"expected a word that the models know as {called}, found {escape(', '.join(unknown))}; "
+                        "choose from the list",
                         print_exception=False,
                     )
         own = own_pictures.get((digest(picture), action, thing)) if picture else None
