@@ -29,6 +29,16 @@ def check_accessible(page: Page) -> None:
     assert not serious, "\n".join(serious)
 
 
+def wait_for_pictures(page: Page, selector: str, count: int) -> None:
+    """Wait until so many pictures are drawn, by asking: a policy without eval forbids to wait for a condition."""
+    expect(page.locator(selector)).to_have_count(count)
+    for picture in page.locator(selector).all():
+        picture.scroll_into_view_if_needed()
+        while not picture.evaluate("image => image.complete"):
+            page.wait_for_timeout(20)
+        assert picture.evaluate("image => image.naturalWidth") > 0
+
+
 @contextmanager
 def served(library: Library) -> Iterator[str]:
     """The address of a library's site, served from a thread."""

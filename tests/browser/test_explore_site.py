@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from recipeflow.explore.export import export_site
 from recipeflow.explore.library import Library
 from recipeflow.explore.sources import open_source
-from tests.browser.exploring import check_accessible
+from tests.browser.exploring import check_accessible, wait_for_pictures
 from tests.making import EGG, INFO, SALAD, TEA, make_recipe, make_release
 
 GLOSSARY = {"きゅうり": "cucumber", "切り": "cut", "塩": "salt", SALAD.title: "salad of cucumber and tomato"}
@@ -60,8 +60,7 @@ def test_the_gallery_shows_every_recipe_with_its_picture(page, site):
     expect(cards(page)).to_have_count(4)
     expect(page.get_by_role("status")).to_have_text("4 recipes")
     expect(cards(page).first).to_contain_text("salad of cucumber and tomato")
-    page.wait_for_function("[...document.querySelectorAll('.card img')].every((image) => image.naturalWidth > 0)")
-    assert page.locator(".card img").count() == 4
+    wait_for_pictures(page, ".card img", 4)
 
 
 def test_search_and_filters_narrow_the_gallery_and_stay_in_the_address(page, site):
@@ -110,7 +109,7 @@ def test_a_recipe_has_words_entities_arcs_and_pairs(page, site):
     # One object has no image before, one none after, and one none at all: each is told, none is faked.
     expect(page.locator(".pair-list .missing")).to_have_count(4)
     expect(page.get_by_role("img", name="salt 塩 before: 入れ: no image was annotated")).to_be_visible()
-    page.wait_for_function("[...document.querySelectorAll('.pair img')].length === 10")
+    wait_for_pictures(page, ".pair img", 10)
 
 
 def test_a_frame_that_is_gone_is_told_by_its_number(page, site):

@@ -40,24 +40,26 @@ function trailHead(recipe, trail) {
   return [element("h2", {}, recipe.nameParts(trail.ingredient)), element("p", { class: "soft" }, text)];
 }
 
-/** Pictures, and between them the actions; a picture that two steps share is shown once. */
+/**
+ * Pictures, and between them the actions. A picture that two steps share is shown once; where there is none after a step, the
+ * one before the next step shows the same, and only where that is missing too is there an empty box.
+ */
 function trailMoments(recipe, trail) {
   const name = recipe.plainName(trail.ingredient);
   const moments = [];
-  let shown;
+  let shown = null;
   trail.steps.forEach((step, number) => {
     const rows = step.rows.map((row) => recipe.view.objects[row]);
     const before = rows.find((row) => row.before !== null)?.before ?? null;
-    const after = rows.findLast((row) => row.after !== null)?.after ?? null;
-    if (number === 0 || (before !== null && before !== shown)) {
-      if (number > 0) moments.push(element("li", { class: "moment-gap", title: "meanwhile" }, "…"));
+    if (shown === null || (before !== null && before !== shown)) {
+      if (shown !== null) moments.push(element("li", { class: "moment-gap", title: "meanwhile" }, "…"));
       moments.push(pictureMoment(recipe, before, `${name} before: ${recipe.plainName(step.action)}`, number === 0 ? "raw" : null));
     }
     moments.push(actionMoment(recipe, step, rows));
+    shown = rows.findLast((row) => row.after !== null)?.after ?? null;
     const isLast = number === trail.steps.length - 1;
     const word = isLast && recipe.data.results.includes(step.action) ? "the dish" : null;
-    moments.push(pictureMoment(recipe, after, `${name} after: ${recipe.plainName(step.action)}`, word));
-    shown = after;
+    if (shown !== null || isLast) moments.push(pictureMoment(recipe, shown, `${name} after: ${recipe.plainName(step.action)}`, word));
   });
   return moments;
 }
