@@ -118,7 +118,7 @@ class Calibrated:
             ("queries it is sure of", f"{answered['coverage']:.1%}"),
             ("right among these", "—" if answered["accuracy"] is None else f"{answered['accuracy']:.1%}"),
         ]
-        title = f"{found['queries']} queries that nothing was fitted on, {found['candidates']} candidates"
+        title = f"{found['queries']} other queries, {found['candidates']} candidates"
         return Table(title, ("", ""), rows)
 
 

@@ -51,11 +51,11 @@ def _plot_reliability(axes: Axes, calibrated: Calibrated) -> None:
         linestyle="none", ecolor=INK, elinewidth=1, capsize=3, label="queries in a bin, and their 95 % interval",
     )  # fmt: skip
     error = calibration_error(bins)
-    axes.set(xlim=(0, 1), ylim=(0, 1), ylabel="right at the first place")
+    axes.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="right at the first place")
     axes.set_title(f"Reliability: expected calibration error {error:.1%}", fontsize=11)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.tick_params(labelbottom=False)
-    axes.legend(frameon=False, fontsize=8.5, loc="upper left")
+    axes.legend(frameon=False, fontsize=8.5, loc="lower right")
 
 
 def _plot_counts(axes: Axes, calibrated: Calibrated) -> None:

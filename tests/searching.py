@@ -1,5 +1,6 @@
 """What the tests of the search share: a small cooked dataset, and a small model over timm's network for tests."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,3 +64,10 @@ def make_hub_cache(folder: Path, name: str, model: Path) -> Path:
     (repo / "refs" / "main").write_text(commit)
     (repo / "snapshots" / commit).symlink_to(model.resolve())
     return folder
+
+
+def write_calibration(folder: Path, temperature: float, min_confidence: float) -> None:
+    """Calibrate a saved model that has an index, by hand."""
+    weights = json.loads((folder / "index" / "index.json").read_text())["weights"]
+    numbers = {"format": 1, "weights": weights, "temperature": temperature, "min_confidence": min_confidence}
+    (folder / "calibration.json").write_text(json.dumps(numbers))

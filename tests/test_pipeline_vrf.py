@@ -12,7 +12,7 @@ from PIL import Image
 from index_vrf import VRFIndex
 from pipeline_vrf import PostActionRetrievalPipeline
 from recipeflow.search import Retriever
-from tests.searching import make_hub_cache, make_table, own_cache  # noqa: F401  (autouse)
+from tests.searching import make_hub_cache, make_table, own_cache, write_calibration  # noqa: F401  (autouse)
 from tests.test_hub_package import ROOT, run_isolated
 
 datasets.disable_progress_bars()
@@ -21,7 +21,7 @@ QUERIES = [{"action": "切", "object": "トマト", "image": "before.jpg"}, {"ac
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A picture, and a model of which a copy has an index."""
+    """A picture, and a model of which a copy has an index and a calibration."""
     folder = tmp_path_factory.mktemp("pipeline")
     pixels = np.random.default_rng(0).integers(0, 256, (60, 80, 3), np.uint8)
     Image.fromarray(pixels).save(folder / "before.jpg")
@@ -30,6 +30,7 @@ def folder(tmp_path_factory) -> Path:
     retriever.model.save_pretrained(folder / "bare", processor=retriever.processor)
     shutil.copytree(folder / "bare", folder / "model")
     retriever.save(folder / "model")
+    write_calibration(folder / "model", temperature=0.05, min_confidence=0.2)
     return folder
 
 
@@ -46,7 +47,7 @@ for query in queries:
 one = [pipe(query, k=4) for query in queries]
 assert all(row["image"].convert("RGB").size == (320, 320) for rows in one for row in rows)
 batch = pipe(queries, k=4, batch_size=2)
-keys = ("score", "recipe_id", "frame")
+keys = ("score", "confidence", "recipe_id", "frame", "sure")
 print(json.dumps([[[[row[key] for key in keys] for row in rows] for rows in side] for side in (one, batch)]))
 assert type(pipeline(model={model!r}, trust_remote_code=True)).__name__ == "PostActionRetrievalPipeline"
 try:
@@ -63,7 +64,8 @@ def answers_here(folder: Path) -> list:
     pictures = [query.get("image") and folder / query["image"] for query in QUERIES]
     queries = [query | {"image": picture} for query, picture in zip(QUERIES, pictures, strict=True)]
     found = [retriever.search(**query, k=4) for query in queries]
-    return [[(row["score"], row["recipe_id"], row["frame"]) for row in rows] for rows in found]
+    keys = ("score", "confidence", "recipe_id", "frame", "sure")
+    return [[[row[key] for key in keys] for row in rows] for rows in found]
 
 
 @pytest.mark.parametrize("where", ["folder", "hub"])
@@ -76,12 +78,14 @@ def test_a_fresh_process_gets_the_same_answers(folder, tmp_path, where):
     one, batch = json.loads(run_isolated(code, tmp_path / "process", **caches))
     for found in (one, batch):
         for rows, expected in zip(found, answers_here(folder), strict=True):
-            assert [row[1:] for row in rows] == [list(row[1:]) for row in expected]
-            assert [row[0] for row in rows] == pytest.approx([row[0] for row in expected], abs=1e-5)
+            assert [row[2:] for row in rows] == [row[2:] for row in expected]
+            for number in (0, 1):
+                found_numbers, expected_numbers = ([row[number] for row in side] for side in (rows, expected))
+                assert found_numbers == pytest.approx(expected_numbers, abs=1e-4)
 
 
 def test_the_package_has_the_code_and_says_so(folder):
-    for name in ("index_vrf.py", "pipeline_vrf.py", "configuration_vrf.py"):
+    for name in ("index_vrf.py", "pipeline_vrf.py", "calibration_vrf.py", "configuration_vrf.py"):
         assert (folder / "model" / name).read_bytes() == (ROOT / name).read_bytes()
     assert not (folder / "bare" / "pipeline_vrf.py").exists()
     config = json.loads((folder / "model" / "config.json").read_text())
@@ -104,5 +108,8 @@ def test_mistakes_are_told(folder):
         pipe({"action": "切"})
     with pytest.raises(ValueError, match="the number of candidates, found 10000"):
         pipe({"action": "切", "object": "卵"}, k=10_000)
+    assert [row["sure"] for row in pipe({"action": "切", "object": "卵"}, k=2, min_confidence=0.0)] == [True, True]
+    with pytest.raises(ValueError, match="expected a confidence from 0 to 1, found 3"):
+        pipe({"action": "切", "object": "卵"}, min_confidence=3)
     with pytest.raises(ValueError, match="made with this model's weights"):
         PostActionRetrievalPipeline(model.half(), processor=processor, index=folder / "model")

@@ -12,12 +12,13 @@ import pytest
 import torch
 from PIL import Image
 
+import index_vrf
 from index_vrf import EMBEDDING, VRFIndex, arrange_queries, unknown_words
 from recipeflow import search_index
-from recipeflow.errors import QueryError, SearchIndexError
-from recipeflow.search import Retriever
+from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
+from recipeflow.search import Retriever, load_calibration
 from tests.building import all_files, read_rows
-from tests.searching import Table, make_hub_cache, make_table, own_cache  # noqa: F401  (autouse)
+from tests.searching import Table, make_hub_cache, make_table, own_cache, write_calibration  # noqa: F401  (autouse)
 
 datasets.disable_progress_bars()
 
@@ -261,6 +262,94 @@ def test_many_candidates_get_an_approximate_index(monkeypatch, tmp_path):
     assert recall > 0.9
     few = datasets.Dataset.from_dict({"number": range(1000)})
     assert search_index.attach_vectors(few, vectors[:1000]) == "Flat"
+
+
+# How sure the model is.
+
+
+@pytest.fixture(scope="module")
+def calibrated(saved, tmp_path_factory) -> Path:
+    """The saved model with a calibration beside it."""
+    folder = shutil.copytree(saved, tmp_path_factory.mktemp("calibrated") / "model")
+    write_calibration(folder, temperature=0.05, min_confidence=0.2)
+    return folder
+
+
+def test_confidences_are_the_softmax_over_all_candidates(calibrated, picture):
+    loaded = Retriever.from_pretrained(calibrated)
+    every = loaded.search("切", "キャベツ", picture, k=len(loaded.index))
+    similarity = torch.tensor([row["score"] for row in every], dtype=torch.float64)
+    expected = (similarity / 0.05).softmax(0)
+    assert [row["confidence"] for row in every] == pytest.approx(expected.tolist(), abs=1e-6)
+    assert sum(row["confidence"] for row in every) == pytest.approx(1, abs=1e-5)
+    few = loaded.search("切", "キャベツ", picture, k=2)
+    assert [row["confidence"] for row in few] == pytest.approx(expected[:2].tolist(), abs=1e-6)
+
+
+def test_a_model_is_sure_from_the_least_confidence_on(calibrated):
+    loaded = Retriever.from_pretrained(calibrated)
+    first = loaded.search("切", "キャベツ", k=1)[0]
+    assert first["sure"] == (first["confidence"] >= 0.2)
+    for least, sure in ((0.0, True), (first["confidence"] - 1e-6, True), (first["confidence"] + 1e-6, False)):
+        rows = loaded.search("切", "キャベツ", k=3, min_confidence=least)
+        assert [row["sure"] for row in rows] == [sure] * 3  # of the first answer, and said with each
+    batch = loaded.search("切", ["キャベツ", "卵"], k=2)
+    assert all(row["sure"] == (rows[0]["confidence"] >= 0.2) for rows in batch for row in rows)
+
+
+def test_without_a_calibration_nothing_changes_and_asking_is_an_error(retriever, saved):
+    for loaded in (retriever, Retriever.from_pretrained(saved)):
+        assert not {"confidence", "sure"} & loaded.search("切", "卵", k=1)[0].keys()
+        with pytest.raises(QueryError, match=r"expected a calibrated model.*vrf calibrate"):
+            loaded.search("切", "卵", min_confidence=0.5)
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.5, float("nan")])
+def test_a_confidence_is_from_0_to_1(calibrated, least):
+    with pytest.raises(QueryError, match="expected a confidence from 0 to 1"):
+        Retriever.from_pretrained(calibrated).search("切", "卵", min_confidence=least)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"format": 9}, {"temperature": 0}, {"temperature": "hot"}, {"min_confidence": 2}, {"weights": None}],
+)
+def test_a_damaged_or_foreign_calibration_is_told(calibrated, table, retriever, tmp_path, change):
+    folder = shutil.copytree(calibrated, tmp_path / "model")
+    path = folder / "calibration.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(SearchIndexError, match=r"expected (a|the) calibration .*vrf calibrate"):
+        Retriever.from_pretrained(folder)
+    if change.keys() == {"weights"}:
+        calibration = load_calibration(folder)
+        model, processor = retriever.model, retriever.processor
+        options = {"weights": table.weights, "cache": table.cache, "calibration": calibration}
+        with pytest.raises(CalibrationError, match="found that of others"):
+            Retriever.build(model, processor, table.folder, **options)
+    else:
+        with pytest.raises(CalibrationError, match="delete the file"):
+            load_calibration(folder)
+
+
+def test_a_dataset_of_ones_own_is_searched_with_the_model_s_calibration(calibrated, table, retriever):
+    calibration = load_calibration(calibrated)
+    options = {"weights": table.weights, "cache": table.cache, "calibration": calibration}
+    own = Retriever.build(retriever.model, retriever.processor, table.folder, **options)
+    found, expected = (side.search("切", "卵", k=1)[0] for side in (own, Retriever.from_pretrained(calibrated)))
+    assert found["confidence"] == pytest.approx(expected["confidence"], abs=1e-6)
+    assert load_calibration(calibrated.parent) is None
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_all_candidates_count_also_where_only_some_are_looked_at(monkeypatch, exact):
+    monkeypatch.setattr(search_index, "EXACT_UP_TO", 10**6 if exact else 1000)
+    monkeypatch.setattr(index_vrf, "CHUNK", 700)
+    vectors = np.random.default_rng(0).standard_normal((4000, 16), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = datasets.Dataset.from_dict({"number": range(4000)})
+    assert (search_index.attach_vectors(rows, vectors) == "Flat") == exact
+    expected = torch.from_numpy(vectors[:5] @ vectors.T).double().div(0.1).logsumexp(1)
+    np.testing.assert_allclose(VRFIndex(rows, {}).log_totals(vectors[:5], 0.1), expected, rtol=1e-5)
 
 
 # Encoding, which the model brings along.
