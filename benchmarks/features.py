@@ -99,7 +99,7 @@ def ours(backbone: str, batch_size: int, folder: Path, index: FrameIndex) -> Cal
     def run() -> None:
         with tempfile.TemporaryDirectory() as root, intra_op_threads(threads):
             cache = FeatureCache(root, CacheKey(backbone, "random", "fp32", {}))
-            compute_share(network, cache, folder, index, range(len(index.digests)), batch_size, lanes)
+            compute_share(network, [cache], folder, index, range(len(index.digests)), batch_size, lanes)
 
     return run
 

@@ -31,6 +31,7 @@ from modeling_vrf import VRFModel
 from recipeflow.dataset_frames import Frame
 from recipeflow.errors import BackboneError, BrokenImageError
 from recipeflow.images import FORMATS
+from recipeflow.views import CENTRE, VIEWS
 
 MAX_LANES = 8
 """More than that wait for each other in the interpreter; a machine with more cores gives each lane several."""
@@ -81,6 +82,7 @@ class FrozenBackbone:
             raise BackboneError(str(error)) from error
         self.device = device
         self.precision = "fp32"
+        self.views: tuple[str, ...] = (CENTRE,)
         self.origin: str = model.config.backbone_weights
         self.feature_dim: int = model.config.feature_dim
         self.weights_sha256 = weights_digest(model.backbone)
@@ -100,8 +102,9 @@ class FrozenBackbone:
         self._fixed_size = batch_size
 
     def pixels(self, frames: Sequence[Frame]) -> torch.Tensor:
-        """Decode and transform frames to bytes in channels-last order."""
-        images = [self._transform(decode(frame)).permute(1, 2, 0) for frame in frames]
+        """Decode frames once and transform every view of them to bytes in channels-last order."""
+        decoded = (decode(frame) for frame in frames)
+        images = [self._transform(VIEWS[view](image)).permute(1, 2, 0) for image in decoded for view in self.views]
         return torch.stack(images).permute(0, 3, 1, 2)
 
     def features(self, pixels: torch.Tensor) -> torch.Tensor:
@@ -127,10 +130,10 @@ class FrozenBackbone:
                 ) from error
 
     def __call__(self, frames: Sequence[Frame]) -> torch.Tensor:
-        """Features of encoded frames, one row each."""
+        """Features of encoded frames, one row for each view of each."""
         features = self.features(self.pixels(frames))
         if not features.isfinite().all():
-            bad = frames[int((~features.isfinite().all(dim=1)).nonzero()[0])]
+            bad = frames[int((~features.isfinite().all(dim=1)).nonzero()[0]) // len(self.views)]
             raise BackboneError(
                 f"expected finite features, found NaN or infinity for {bad.file}, {bad.place}, in {self.precision}; "
                 "are the weights those of this backbone? Try --precision fp32"

@@ -15,8 +15,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
@@ -40,6 +40,7 @@ from recipeflow.dataset_frames import FrameIndex, index_frames, read_frames
 from recipeflow.errors import BackboneError, FeatureCacheError, UsageError
 from recipeflow.feature_cache import CacheKey, FeatureCache, default_cache
 from recipeflow.progress import progress_bar
+from recipeflow.views import NUMBERS, first_views
 
 Precision = Literal["auto", "fp32", "bf16"]
 PRECISIONS = ("fp32", "bf16")
@@ -59,7 +60,8 @@ class FeatureStats:
     Attributes:
         rows: Rows of ``image_pairs``.
         frames: Unique frames in them.
-        computed: Frames that were computed now, by all processes together; all others came from the cache.
+        computed: Frames of which some view was computed now, by all processes together; all others came from the
+            cache.
         damaged: Those among them whose cached feature had a wrong checksum.
         similarity: The lowest cosine similarity with plain fp32 on a first batch; ``None`` where nothing was computed
             or it was plain fp32 itself.
@@ -79,7 +81,7 @@ class FeatureTable:
     """The features of a dataset's frames, and which of them belong to which row.
 
     Attributes:
-        features: float32, one row a unique frame.
+        features: float32, one row a unique frame: the mean of its views.
         pre: For each row of ``image_pairs`` the row of ``features`` of its pre-action image; -1 where that is null.
         post: Likewise for the post-action image.
         backbone: The timm name of the network.
@@ -87,6 +89,7 @@ class FeatureTable:
         precision: In which all features were computed, ``"fp32"`` or ``"bf16"``.
         folder: The cache folder that holds them.
         stats: What had to be done to get them.
+        views: All views of all frames, views x frames x width, the centre first; by default that is all there is.
     """
 
     features: torch.Tensor
@@ -97,6 +100,11 @@ class FeatureTable:
     precision: str
     folder: Path
     stats: FeatureStats
+    views: torch.Tensor = None
+
+    def __post_init__(self) -> None:
+        if self.views is None:
+            object.__setattr__(self, "views", self.features[None])
 
     def check_model(self, config: VRFConfig) -> None:
         """Make sure that these are features of the model's own backbone.
@@ -115,15 +123,17 @@ class FeatureTable:
         """What there is now, and what it took, in two lines."""
         stats = self.stats
         took = f"{stats.computed} computed in {stats.seconds:.1f} s" if stats.computed else "none had to be computed"
+        views = f", {len(self.views)} views each," if len(self.views) > 1 else ""
         return (
-            f"{stats.frames} features of {self.features.shape[1]} numbers ({self.backbone}, {self.weights}, "
+            f"{stats.frames} features{views} of {self.features.shape[1]} numbers ({self.backbone}, {self.weights}, "
             f"{self.precision}) for {stats.rows} rows; {took}\nin {self.folder}"
         )
 
     def as_dict(self) -> dict[str, Any]:
         """All but the numbers, JSON-ready."""
         about = {"backbone": self.backbone, "weights": self.weights, "precision": self.precision}
-        return about | {"feature_dim": self.features.shape[1], "folder": str(self.folder)} | asdict(self.stats)
+        about |= {"feature_dim": self.features.shape[1], "views": len(self.views), "folder": str(self.folder)}
+        return about | asdict(self.stats)
 
 
 def compute_features(
@@ -135,6 +145,7 @@ def compute_features(
     batch_size: int | None = None,
     precision: Precision = "auto",
     compile: bool = False,
+    views: int = 1,
     announce: Callable[[str], None] = lambda line: None,
 ) -> FeatureTable:
     """Features of all frames in ``image_pairs``, from the cache as far as it has them.
@@ -151,6 +162,8 @@ def compute_features(
             of fp32; a CPU without native bf16 computes in fp32.
         compile: Have torch.compile speed up the network. Off by default: on two cores it took 35 to 80 seconds and
             saved 15 % a frame, so it pays from about 10,000 frames on.
+        views: How many views of each frame to take the mean of: 1, 2 (with its mirror image) or 4 (with two closer
+            crops as well). Each is kept by itself, so more of them cost only what is new.
         announce: Called with lines that say what is found, chosen and done.
 
     Raises:
@@ -159,7 +172,7 @@ def compute_features(
         FeatureCacheError: If the cache cannot be read or written, or is not what its name says.
     """
     started = time.perf_counter()
-    _check_options(batch_size, precision)
+    _check_options(batch_size, precision, views)
     origin = weights_origin(backbone, weights)
     state = PartialState(cpu=parse_flag_from_env("ACCELERATE_USE_CPU"))  # as Accelerator() does it
     job = _Job(
@@ -177,18 +190,25 @@ def compute_features(
     index, chosen = plan.index, job.caches[choice.precision]
     if features is None:
         features = job.load(index, chosen)
+    others = job.add_views(index, chosen, first_views(views)[1:]) if views > 1 else _Views([], set(), 0)
+    stack = features[None] if views == 1 else torch.stack([features, *others.features])
     stats = FeatureStats(
         rows=len(index.pre),
         frames=len(index.digests),
-        computed=len(plan.missing),
-        damaged=plan.damaged,
+        computed=len(others.missing | set(plan.missing)),
+        damaged=plan.damaged + others.damaged,
         similarity=choice.similarity,
         seconds=time.perf_counter() - started,
     )
-    return FeatureTable(features, index.pre, index.post, backbone, origin, choice.precision, chosen.folder, stats)
+    mean = features if views == 1 else stack.mean(0)
+    known = (index.pre, index.post, backbone, origin, choice.precision, chosen.folder)
+    return FeatureTable(mean, *known, stats, stack)
 
 
-def _check_options(batch_size: int | None, precision: str) -> None:
+def _check_options(batch_size: int | None, precision: str, views: int) -> None:
+    if views not in NUMBERS:
+        choices = ", ".join(map(str, NUMBERS))
+        raise UsageError(f"expected a number of views among {choices}, found {views}; choose one of them")
     if batch_size is not None and batch_size < 1:
         raise UsageError(f"expected a batch of at least one frame, found {batch_size}; give a number from 1")
     if precision not in get_args(Precision):
@@ -254,6 +274,15 @@ class _Choice:
 
 
 @dataclass(frozen=True)
+class _Views:
+    """Features of other views than the centre, and for how many frames they had to be computed."""
+
+    features: list[torch.Tensor]
+    missing: set[int]
+    damaged: int
+
+
+@dataclass(frozen=True)
 class _Job:
     """One call of `compute_features`, in one of its processes."""
 
@@ -294,7 +323,7 @@ class _Job:
             if network is not None:
                 network.precision = choice.precision
                 cache = self.caches[choice.precision]
-                compute_share(network, cache, self.dataset, plan.index, share, self.batch_size, lanes)
+                compute_share(network, [cache], self.dataset, plan.index, share, self.batch_size, lanes)
         self.state.wait_for_everyone()
         return choice
 
@@ -338,6 +367,34 @@ class _Job:
         self.announce(f"{chosen}: bf16 has {speed:.2f} x the speed of fp32 and cosine similarity {similarity:.6f}")
         return chosen
 
+    def add_views(self, index: FrameIndex, centre: FeatureCache, names: Sequence[str]) -> _Views:
+        """Other views of the frames, each from a cache of its own; what is missing is decoded once for all of them."""
+        key = centre.key
+        keys = [replace(key, transform=key.transform | {"view": name}) for name in names]
+        caches = {name: FeatureCache(centre.folder.parent, key) for name, key in zip(names, keys, strict=True)}
+        lookups = {name: cache.load(index.digests) for name, cache in caches.items()}
+        wanted = tuple(name for name, lookup in lookups.items() if lookup.missing)
+        missing = sorted({row for lookup in lookups.values() for row in lookup.missing})
+        wanted, missing = _from_main((wanted, missing))
+        self.announce(
+            f"{', '.join(names)}: {len(index.digests) - len(missing)} in the cache, {len(missing)} to compute"
+        )
+        if missing:
+            self._compute_views(index, {name: caches[name] for name in wanted}, missing)
+        features = [self.load(index, cache) for cache in caches.values()]
+        return _Views(features, set(missing), sum(lookup.damaged for lookup in lookups.values()))
+
+    def _compute_views(self, index: FrameIndex, caches: dict[str, FeatureCache], missing: list[int]) -> None:
+        lanes, threads = lanes_and_threads(self.state.device)
+        with self.state.split_between_processes(missing) as share, intra_op_threads(threads):
+            if share:
+                network = self._build()
+                network.views = tuple(caches)
+                network.precision = next(iter(caches.values())).key.precision
+                frames = max(1, self.batch_size // len(caches))  # as many pictures at a time as of one view
+                compute_share(network, list(caches.values()), self.dataset, index, share, frames, lanes)
+        self.state.wait_for_everyone()
+
     def load(self, index: FrameIndex, cache: FeatureCache) -> torch.Tensor:
         """All features, from the folder that all processes share."""
         deadline = time.monotonic() + (PATIENCE if self.state.num_processes > 1 else 0)
@@ -353,23 +410,27 @@ class _Job:
 
 def compute_share(
     network: FrozenBackbone,
-    cache: FeatureCache,
+    caches: Sequence[FeatureCache],
     dataset: Path,
     index: FrameIndex,
     share: Sequence[int],
     batch_size: int,
     lanes: int,
 ) -> None:
-    """Compute the frames at these positions into the cache, each batch as soon as it is done."""
-    cache.begin(network.feature_dim, network.weights_sha256)
+    """Compute the frames at these positions into a cache for each of the network's views, batch by batch."""
+    for cache in caches:
+        cache.begin(network.feature_dim, network.weights_sha256)
     results = in_lanes(network, _batches(read_frames(dataset, index, share), batch_size), lanes)
     state = PartialState()
     if state.is_main_process:
         label = "features" if state.num_processes == 1 else f"features, share 1 of {state.num_processes}"
         results = progress_bar(results, len(share), label, "images", lambda result: len(result[0]))
-    with closing(results), cache.writer() as writer:
+    with closing(results), ExitStack() as files:
+        writers = [files.enter_context(cache.writer()) for cache in caches]
         for frames, features in results:
-            writer.add([frame.digest for frame in frames], features)
+            digests = [frame.digest for frame in frames]
+            for writer, view in zip(writers, features.view(len(frames), len(caches), -1).unbind(1), strict=True):
+                writer.add(digests, view)
 
 
 def _from_main(item: Item) -> Item:

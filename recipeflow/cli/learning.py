@@ -36,6 +36,7 @@ def features(
     batch_size: Annotated[int | None, typer.Option(help="Images at a time; 4 on a CPU, else 64.", min=1)] = None,
     precision: Annotated[str, typer.Option(help="auto, fp32 or bf16. Features of each are kept apart.")] = "auto",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile; pays from 10,000 images.")] = False,
+    views: Annotated[int, typer.Option(help="Looks at each image: 1, 2 (mirrored too) or 4 (two crops too).")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Compute the backbone's features of all images once, for training, experiments and search.
@@ -56,7 +57,7 @@ def features(
 
     from recipeflow.features import compute_features
 
-    options = {"batch_size": batch_size, "precision": precision, "compile": compile}
+    options = {"batch_size": batch_size, "precision": precision, "compile": compile, "views": views}
     try:
         table = compute_features(
             dataset,
