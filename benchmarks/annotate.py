@@ -25,7 +25,7 @@ import statistics
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -214,13 +214,16 @@ READY = {
 CLICKS = {OURS: click_frames, FLOWS_PAGE: click_flows, REPEATED: click_repeated}
 
 
-def busy_seconds(page: Page) -> float:
-    """How long the page's main thread has been at work, not counting when others had the processor."""
+def watch_work(page: Page) -> Callable[[], float]:
+    """A clock that only runs while the page's main thread is at work, not while others have the processor."""
     client = page.context.new_cdp_session(page)
     client.send("Performance.enable", {"timeDomain": "threadTicks"})
-    metrics = {each["name"]: each["value"] for each in client.send("Performance.getMetrics")["metrics"]}
-    client.detach()
-    return metrics["TaskDuration"]
+
+    def busy_seconds() -> float:
+        metrics = client.send("Performance.getMetrics")["metrics"]
+        return next(each["value"] for each in metrics if each["name"] == "TaskDuration")
+
+    return busy_seconds
 
 
 def measure(browser: Browser, addresses: dict[str, str], rounds: int, clicks: int) -> dict[str, dict[str, float]]:
@@ -229,10 +232,11 @@ def measure(browser: Browser, addresses: dict[str, str], rounds: int, clicks: in
     for _ in range(rounds):
         for name, address in addresses.items():
             page, usable = open_page(browser, address, READY[name])
-            nodes, before = count_nodes(page), busy_seconds(page)
+            nodes, worked = count_nodes(page), watch_work(page)
+            before = worked()
             CLICKS[name](page, clicks)
             click, count = p95(page), page.evaluate("() => window.clicks.length")
-            found[name].append((usable, click, (busy_seconds(page) - before) / count, nodes))
+            found[name].append((usable, click, (worked() - before) / count, nodes))
             page.context.close()
     columns = ("usable", "click", "work", "nodes")
     return {

@@ -196,7 +196,8 @@ def test_objects_are_added_moved_and_removed(page, server):
     rows.nth(2).click()
     page.get_by_role("button", name="Move down").click()
     expect(page.locator(".object-name").nth(3)).to_have_text(names[2])
-    page.locator(".object-editing select").select_option("1-2-2")  # ボウル
+    page.get_by_role("button", name="Add object").click()
+    page.locator('dialog [data-choose="1-2-2"]').click()  # ボウル
     expect(rows).to_have_count(len(names) + 1)
     expect_saved(page)
     page.locator(".object-row", has_text="ボウル").click()

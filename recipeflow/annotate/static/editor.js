@@ -47,6 +47,7 @@ class Editor {
   /** Another step of the same recipe needs no new page. */
   follow(route) {
     const same = route.page === "editor" && route.recipe === this.session.recipe && route.layer === this.session.layer;
+    if (same && !route.guided) this.guide = null;
     if (same) this.openStep(route);
     return same;
   }

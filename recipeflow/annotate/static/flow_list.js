@@ -12,6 +12,7 @@ export class FlowList {
     this.handlers = { onFocus, onChoose, onDelete };
     this.labels = null;
     this.drawn = null;
+    this.drawnRows = new Map();
     this.title = element("h3");
     this.rows = element("ul", { class: "flow-rows" });
     this.element = element("div", { class: "flow-list" }, this.title, this.rows);
@@ -22,7 +23,7 @@ export class FlowList {
 
   flowAt(target) {
     const row = target.closest("li");
-    return row ? this.shown[Number(row.dataset.row)] : null;
+    return (row && this.shown.find((flow) => flowKey(flow) === row.dataset.flow)) ?? null;
   }
 
   act(event) {
@@ -47,15 +48,22 @@ export class FlowList {
     const names = new Map();
     const nameOfEntity = (id) => names.get(id) ?? names.set(id, entityText(view, id)).get(id);
     replaceContent(this.title, entity ? t("flows.here", { entity: nameOfEntity(entity) }) : t("flows.list", { count: view.flows.length }));
-    keepFocus(this.rows, () => replaceContent(this.rows, this.shown.map((flow, row) => flowRow(flow, row, nameOfEntity))));
+    const old = this.drawnRows;
+    this.drawnRows = new Map(
+      this.shown.map((flow) => {
+        const stamp = `${flowKey(flow)} ${nameOfEntity(flow.start)} ${nameOfEntity(flow.end)} ${flow.pending}`;
+        return [stamp, old.get(stamp) ?? flowRow(flow, nameOfEntity)];
+      }),
+    );
+    keepFocus(this.rows, () => this.rows.replaceChildren(...this.drawnRows.values()));
   }
 }
 
-function flowRow(flow, row, nameOfEntity) {
+function flowRow(flow, nameOfEntity) {
   const text = `${nameOfEntity(flow.start)} → ${nameOfEntity(flow.end)}`;
   return element(
     "li",
-    { data: { row, flow: flowKey(flow) }, class: flow.pending ? "pending" : "" },
+    { data: { flow: flowKey(flow) }, class: flow.pending ? "pending" : "" },
     element("button", { type: "button", class: "quiet flow-row", data: { key: `flow ${flowKey(flow)}` } },
       element("span", { class: "flow-text", lang: "ja" }, text), element("b", { class: `flow-label label-${flow.label}` }, flow.label)),
     element("button", { type: "button", class: "quiet icon delete", "aria-label": `${t("flows.delete")}: ${text} ${flow.label}`, title: t("flows.delete") }, "×"),

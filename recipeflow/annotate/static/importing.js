@@ -26,7 +26,7 @@ export function openImport(app) {
 
 function textForm(send) {
   const field = (name, label, kind = "input") => {
-    const input = element(kind, { id: `import-${name}`, name, required: true, ...(kind === "input" ? { type: "text" } : { rows: 5 }) });
+    const input = element(kind, { id: `import-${name}`, name, required: true, ...(kind === "input" ? { type: "text" } : { rows: 4 }) });
     return [element("label", { for: `import-${name}` }, label), input];
   };
   const fields = [

@@ -6,7 +6,7 @@ import { shownEntity } from "/shared/words.js";
 import { entityText, sideText } from "./describe.js";
 import { showThumbnail } from "./filmstrip.js";
 import { t } from "./language.js";
-import { keepFocus } from "./shell.js";
+import { keepFocus, openDialog } from "./shell.js";
 
 export class ObjectList {
   /** `onChoose(action, key)` is called with the action and object that were clicked, `session` takes the edits. */
@@ -14,14 +14,32 @@ export class ObjectList {
     this.session = session;
     this.onChoose = onChoose;
     this.element = element("div", { class: "object-list" });
+    this.drawn = new Map();
   }
 
+  /** Draw again what changed: a click concerns one or two actions, not all of them. */
   update(view, current) {
-    const groups = Map.groupBy(view.objects, (object) => object.action);
-    keepFocus(this.element, () =>
-      replaceContent(this.element, view.actions.map((action, i) => this.group(view, action, groups.get(action.action) ?? [], current, i))),
-    );
-    this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    this.view = view;
+    const objects = Map.groupBy(view.objects, (object) => object.action);
+    const old = this.drawn;
+    this.drawn = new Map(view.actions.map((action, i) => this.drawGroup(action, objects.get(action.action) ?? [], current, i, old)));
+    if ([...this.drawn.keys()].join() === [...old.keys()].join()) return;
+    keepFocus(this.element, () => this.exchange([...old.values()], [...this.drawn.values()]));
+    if (this.shownKey !== current.key) this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    this.shownKey = current.key;
+  }
+
+  exchange(old, nodes) {
+    if (old.length !== nodes.length) replaceContent(this.element, nodes);
+    else nodes.forEach((node, i) => node !== old[i] && old[i].replaceWith(node));
+  }
+
+  /** An action's part of the list under a name that says all it shows, so that it is only made anew when that differs. */
+  drawGroup(action, objects, current, number, old) {
+    const texts = [action.action, ...action.traced, ...objects.map((object) => object.object)].map((id) => entityText(this.view, id));
+    const isCurrent = action.action === current.action;
+    const name = JSON.stringify([action, objects, texts, number, isCurrent ? current.key : false]);
+    return [name, old.get(name) ?? this.group(this.view, action, objects, current, number)];
   }
 
   group(view, { action, linked, traced }, objects, current, number) {
@@ -75,16 +93,22 @@ export class ObjectList {
   }
 
   editing(view, { action, linked, traced, name }) {
-    const options = view.entities
-      .filter((entity) => entity.id !== action)
-      .map((entity) => element("option", { value: entity.id, lang: "ja" }, `${shownEntity(view, entity)}  ${entity.tag} ${entity.id}`));
-    const select = element("select", { class: "small", "aria-label": t("frames.add.to", { action: name }), data: { key: `add ${action}` } },
-      element("option", { value: "" }, `+ ${t("frames.add")}`), element("option", { value: "unnamed" }, t("object.unnamed")), options);
-    select.addEventListener("change", () => {
-      if (select.value) this.session.do({ op: "add_object", action, object: select.value === "unnamed" ? null : select.value });
-    });
+    const add = element("button", { type: "button", class: "small", data: { tool: "add", key: `add ${action}` }, on: { click: () => this.askForObject(action, name) } }, `+ ${t("frames.add")}`);
     const reset = element("button", { type: "button", class: "small", on: { click: () => this.session.do({ op: "reset_objects", action }) } }, t("frames.reset"));
     const objects = traced.map((id) => entityText(view, id)).join("、") || "–";
-    return element("div", { class: "row tight object-editing" }, select, linked ? null : [reset, element("small", { class: "soft" }, t("frames.traced.now", { objects }))]);
+    return element("div", { class: "row tight object-editing" }, add, linked ? null : [reset, element("small", { class: "soft" }, t("frames.traced.now", { objects }))]);
+  }
+  /** Every entity but the action itself, line by line, to choose the object from. */
+  askForObject(action, name) {
+    const { view } = this;
+    const choose = (object) => {
+      dialog.close();
+      this.session.do({ op: "add_object", action, object });
+    };
+    const button = (id, text, tag) =>
+      element("button", { type: "button", lang: "ja", data: { choose: id ?? "" }, on: { click: () => choose(id) } }, text, tag ? element("span", { class: `tag-sample tag-${tag}` }, tag) : null);
+    const lines = Map.groupBy(view.entities.filter((entity) => entity.id !== action), (entity) => `${entity.section}-${entity.line}`);
+    const rows = [...lines.values()].map((line) => element("div", { class: "row tight" }, line.map((entity) => button(entity.id, shownEntity(view, entity), entity.tag))));
+    const dialog = openDialog(t("frames.add.to", { action: name }), element("div", { class: "stack" }, rows, element("div", {}, button(null, t("object.unnamed"), null))));
   }
 }

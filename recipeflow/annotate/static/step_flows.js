@@ -3,7 +3,7 @@
 import { ArcLayer, flowKey, labelFilter } from "/shared/arcs.js";
 import { element, replaceContent } from "/shared/dom.js";
 import { LABELS, nameOf } from "/shared/vocabulary.js";
-import { recipeText } from "/shared/words.js";
+import { recipeText, refreshText } from "/shared/words.js";
 
 import { entityText } from "./describe.js";
 import { FlowList } from "./flow_list.js";
@@ -20,14 +20,16 @@ export class FlowsStep {
     this.likely = editor.app.server.likely;
     this.start = null;
     this.chosen = null; // {start, end, flow, suggestion}: what the choice of labels is open for
-    this.host = element("div", { class: "arc-host flow-host" });
+    this.text = element("div");
+    this.host = element("div", { class: "arc-host flow-host" }, this.text);
+    this.arcs = new ArcLayer(this.host, { onPick: (flow) => this.pickFlow(flow) });
     this.floating = element("div", { class: "floating panel label-choice", role: "toolbar", "aria-label": t("flows.choose"), hidden: true });
     this.scroller = element("div", { class: "text-scroller panel" }, this.host, this.floating);
     this.main = element("div", { class: "step-main" }, this.scroller);
     this.said = element("p", { class: "selection-said", "aria-live": "polite" });
     this.open = element("div", { class: "open-entities" });
     this.list = new FlowList({
-      onFocus: (flow) => this.arcs?.focus(flow && ((each) => flowKey(each) === flowKey(flow))),
+      onFocus: (flow) => this.arcs.focus(flow && ((each) => flowKey(each) === flowKey(flow))),
       onChoose: (flow) => this.pickFlow(flow),
       onDelete: (flow) => this.unflow(flow),
     });
@@ -42,25 +44,33 @@ export class FlowsStep {
       onHover: (id) => this.hover(id),
       onNothing: () => this.cancel(),
     });
-    this.resize = new ResizeObserver(() => this.arcs?.redraw());
+    this.resize = new ResizeObserver(() => this.onResize());
   }
 
   opened() {
+    this.width = this.host.offsetWidth;
     this.resize.observe(this.host);
+  }
+
+  onResize() {
+    if (this.host.offsetWidth === this.width) return;
+    this.width = this.host.offsetWidth;
+    this.arcs.redraw();
   }
 
   update(view) {
     this.view = view;
     this.forgetMissing();
     const open = new Set(view.unconnected);
-    const props = (entity) => ({
+    const look = (entity) => ({
       role: "button",
-      tabindex: entity.id === this.stop ? 0 : -1,
+      tabindex: -1,
       class: `${open.has(entity.id) ? "open" : ""} ${entity.pending ? "pending" : ""}`,
       data: { key: `entity ${entity.id}` },
     });
     if (!view.entities.some((entity) => entity.id === this.stop)) this.stop = view.entities[0]?.id;
-    keepFocus(this.host, () => replaceContent(this.host, recipeText(view, { heading: (name) => t(`section.${name}`), entityProps: props })));
+    const options = { heading: (name) => t(`section.${name}`), entityProps: look };
+    keepFocus(this.host, () => (this.text.firstChild ? refreshText(this.text, view, options) : this.text.append(recipeText(view, options))));
     this.spans = new Map([...this.host.querySelectorAll("[data-entity]")].map((span) => [span.dataset.entity, span]));
     this.drawArcs();
     this.drawOpen();
@@ -69,9 +79,6 @@ export class FlowsStep {
   }
 
   drawArcs() {
-    const filter = this.arcs?.shownLabels ?? null;
-    this.arcs = new ArcLayer(this.host, { onPick: (flow) => this.pickFlow(flow) });
-    this.arcs.shownLabels = filter;
     const suggested = openSuggestions(this.view, "flow").map((suggestion) => ({ ...suggestion.item, className: "suggested", suggestion }));
     const made = this.view.flows.map((flow) => (flow.pending ? { ...flow, className: "pending" } : flow));
     this.arcs.draw([...made, ...suggested]);
@@ -133,7 +140,7 @@ export class FlowsStep {
   }
 
   hover(id) {
-    if (id) this.arcs?.focus((flow) => flow.start === id || flow.end === id);
+    if (id) this.arcs.focus((flow) => flow.start === id || flow.end === id);
     else this.focusArcs();
   }
 

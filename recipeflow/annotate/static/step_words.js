@@ -2,7 +2,7 @@
 
 import { element, replaceContent } from "/shared/dom.js";
 import { TAGS, nameOf } from "/shared/vocabulary.js";
-import { recipeText } from "/shared/words.js";
+import { recipeText, refreshText } from "/shared/words.js";
 
 import { wordsText } from "./describe.js";
 import { language, t } from "./language.js";
@@ -40,8 +40,9 @@ export class WordsStep {
     this.suggested = openSuggestions(view, "entity").filter(({ item }) => !view.entities.some((entity) => touches(entity, item)));
     const extra = this.suggested.map(({ item, origin }) => ({ ...item, suggestedBy: origin }));
     this.shown = { ...view, entities: [...view.entities, ...extra] };
-    const text = recipeText(this.shown, { heading: (name) => t(`section.${name}`), entityProps: entityLook });
-    replaceContent(this.text, text);
+    const options = { heading: (name) => t(`section.${name}`), entityProps: entityLook };
+    if (this.text.firstChild) refreshText(this.text, this.shown, options);
+    else this.text.append(recipeText(this.shown, options));
     this.selection.afterDrawing();
     for (const [id, button] of this.buttons) {
       const count = view.entities.filter((entity) => entity.tag === id).length;

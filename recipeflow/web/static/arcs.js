@@ -45,13 +45,19 @@ export class ArcLayer {
 
   redraw() {
     this.places = measureEntities(this.host);
-    this.arcs.clear();
+    const old = this.arcs;
+    this.arcs = new Map();
     const drawn = this.flows.filter((flow) => this.places.has(flow.start) && this.places.has(flow.end));
     for (const [flow, curve] of layArcs(drawn, this.places)) {
-      const shape = arcShape(flow, curve, this.onPick !== null);
-      this.arcs.set(flowKey(flow), { flow, curve, shape });
+      const key = flowKey(flow);
+      const stamp = `${curve} ${flow.className ?? ""}`;
+      const same = old.get(key)?.stamp === stamp;
+      const shape = same ? old.get(key).shape : arcShape(flow, curve, this.onPick !== null);
+      if (same) old.delete(key);
+      else this.svg.append(shape);
+      this.arcs.set(key, { flow, curve, shape, stamp });
     }
-    this.svg.replaceChildren(...[...this.arcs.values()].map((arc) => arc.shape));
+    for (const { shape } of old.values()) shape.remove();
     this.refresh();
   }
 

@@ -21,9 +21,28 @@ export function recipeText(view, options = {}) {
   return element("div", { class: "recipe-text", lang: "ja" }, parts);
 }
 
+/** Bring a drawn text up to date with `view`: only lines whose entities changed are drawn again. Words and lines must be the same. */
+export function refreshText(text, view, options = {}) {
+  for (const drawn of text.querySelectorAll(".text-line")) {
+    const [section, row] = [Number(drawn.dataset.section), Number(drawn.dataset.line)];
+    if (drawn.dataset.stamp !== lineStamp(view, section, row, options)) {
+      drawn.replaceWith(textLine(view, section, row, view.sections[section].lines[row], options));
+    }
+  }
+}
+
+function entitiesOfLine(view, section, row) {
+  return view.entities.filter((entity) => entity.section === section && entity.line === row);
+}
+
+/** All that decides how a line looks. */
+function lineStamp(view, section, row, options) {
+  const looks = entitiesOfLine(view, section, row).map((entity) => [entity.id, entity.end, entity.tag, options.entityProps?.(entity)]);
+  return JSON.stringify(looks);
+}
+
 function textLine(view, section, row, line, options) {
-  const entities = view.entities.filter((entity) => entity.section === section && entity.line === row);
-  const starts = new Map(entities.map((entity) => [entity.start, entity]));
+  const starts = new Map(entitiesOfLine(view, section, row).map((entity) => [entity.start, entity]));
   const spans = [];
   for (let at = 0; at < line.words.length; ) {
     const entity = starts.get(at);
@@ -32,7 +51,8 @@ function textLine(view, section, row, line, options) {
     at = entity ? Math.max(entity.end, at + 1) : at + 1;
   }
   const extra = options.lineExtra ? options.lineExtra(section, row) : null;
-  return element("p", { class: "text-line", data: { section, line: row } }, spans, extra);
+  const stamp = lineStamp(view, section, row, options);
+  return element("p", { class: "text-line", data: { section, line: row, stamp } }, spans, extra);
 }
 
 function entitySpan(entity, words, options) {
