@@ -14,7 +14,7 @@ from recipeflow import __version__
 from recipeflow.annotate.document import STEPS
 from recipeflow.annotate.likely import LIKELY
 from recipeflow.annotate.requests import ApiError, Json, error_body, read_body, take, take_uuid
-from recipeflow.annotate.store import GOLD, Layer, Saved
+from recipeflow.annotate.store import Layer, Saved
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.errors import ConflictError
 from recipeflow.recipe import LABELS, TAGS
@@ -54,11 +54,10 @@ class Api:
     def session(self, request: Request) -> Response:
         """Who may do what here, and the words for it."""
         work = self.workspace
-        layers = [layer for layer in work.store.layers() if layer.kind != GOLD or work.curating]
         return Json(
             {
                 "release": work.release and work.release.resolve().name,
-                "layers": [{"name": layer.name, "kind": layer.kind} for layer in layers],
+                "layers": [{"name": layer.name, "kind": layer.kind} for layer in work.layers()],
                 "annotator": self.annotator,
                 "curating": work.curating,
                 "origins": work.store.origins(),
@@ -142,8 +141,8 @@ class Api:
     def find_layer(self, request: Request, name: str | None = None) -> Layer:
         """The layer that a request names."""
         name = request.path_params["layer"] if name is None else name
-        if name == GOLD and not self.workspace.curating:
-            raise ApiError(403, "blind", "expected a server started with --curate for the gold layer")
+        if self.workspace.is_hidden(name):
+            raise ApiError(403, "blind", "expected one's own layer: annotators are blind to each other's")
         if (layer := self.workspace.find_layer(name)) is None:
             raise ApiError(404, "no_layer", f"expected a layer, found none called {name[:100]!r}", {"layer": name})
         return layer

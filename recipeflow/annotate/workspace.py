@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ class Workspace:
         pictures: Where small pictures come from.
         blank: New layers begin with the bare words instead of the release's annotation.
         curating: Layers may be compared, and there is a gold layer.
+        annotators: Whose layers alone are shown, unless a curator looks; all by default.
     """
 
     def __init__(
@@ -54,12 +55,14 @@ class Workspace:
         pictures: Pictures | None = None,
         blank: bool = False,
         curating: bool = False,
+        annotators: Collection[str] = (),
     ) -> None:
         self.store = store
         self.release = release
         self.pictures = pictures or Pictures()
         self.start = FROM_WORDS if blank else FROM_RELEASE
         self.curating = curating
+        self.annotators = frozenset(annotators)
         self.lock = threading.Lock()
         self.items: dict[str, dict[str, dict[str, Item]]] = {}
         self.progress: dict[tuple[str, str], tuple[Document, dict[str, Any]]] = {}
@@ -167,9 +170,10 @@ class Workspace:
 
     def add_layer(self, name: str) -> tuple[Layer, bool]:
         """Make a layer for an annotator, or find theirs; with it whether it is new."""
+        if self.is_hidden(name):
+            reason = f"expected an annotator who is at work here, found {name!r}, who is not"
+            raise RefusedError("layer_name", reason, name=name)
         if name == GOLD:
-            if not self.curating:
-                raise RefusedError("layer_name", "expected an annotator's name, found gold, the curator's", name=name)
             layer = Layer(GOLD, GOLD, FROM_WORDS)
         elif _LAYER_NAME.fullmatch(name):
             layer = Layer(name, ANNOTATOR, self.start)
@@ -179,12 +183,18 @@ class Workspace:
         new = self.store.add_layer(layer)
         return self.find_layer(name), new
 
+    def layers(self) -> list[Layer]:
+        """The layers that may be seen here."""
+        return [layer for layer in self.store.layers() if not self.is_hidden(layer.name)]
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether a layer is kept from whoever is here: annotators are blind to each other, gold is a curator's."""
+        others = bool(self.annotators) and name not in self.annotators
+        return not self.curating and (name == GOLD or others)
+
     def find_layer(self, name: str) -> Layer | None:
-        """The layer of this name; gold only for curators."""
-        for layer in self.store.layers():
-            if layer.name == name and (layer.kind != GOLD or self.curating):
-                return layer
-        return None
+        """The layer of this name, if it may be seen."""
+        return next((layer for layer in self.layers() if layer.name == name), None)
 
     def film(self, recipe_id: str) -> Film | None:
         """The frames of a recipe."""

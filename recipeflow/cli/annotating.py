@@ -26,7 +26,7 @@ def annotate(
     db: Annotated[Path, typer.Option(help="The file that holds all work; made if there is none.")] = Path(
         "annotations.db"
     ),
-    annotator: Annotated[list[str] | None, typer.Option(help="Whose layer to offer; may be given again.")] = None,
+    annotator: Annotated[list[str] | None, typer.Option(help="Whose layer alone to show; may be given again.")] = None,
     blank: Annotated[
         bool, typer.Option("--blank", help="New layers begin with bare words, not the release's.")
     ] = False,
@@ -54,8 +54,9 @@ def annotate(
     from recipeflow.web.serving import serve
 
     check_exposure(host, token)
+    _check_place(db, release)
     with Store(db) as store:
-        workspace = Workspace(store, release, blank=blank, curating=curate)
+        workspace = Workspace(store, release, blank=blank, curating=curate, annotators=annotator or ())
         if release is not None:
             _tell_skipped(workspace.import_folder(release).skipped)
         if not store.recipe_ids():
@@ -132,6 +133,13 @@ def annotate_export(
     for note in exported.notes:
         errors.print(note, markup=False, soft_wrap=True)
     output.print(f"wrote {len(exported.recipes)} recipes to {out}", markup=False)
+
+
+def _check_place(db: Path, release: Path | None) -> None:
+    """Keep the database out of the release folder, which is only read."""
+    if release is not None and db.resolve().is_relative_to(release.resolve()):
+        message = f"expected the database outside of {release}, which is only read, found {db} in it"
+        raise UsageError(f"{message}; choose another --db")
 
 
 def _announce(address: str, db: Path) -> None:

@@ -195,6 +195,24 @@ def test_what_is_not_there(server):
     assert failing(server, f"{document_path(TEA.id)}/undo") == (405, "method")
 
 
+def test_annotators_are_blind_to_each_other(tmp_path):
+    with Store(tmp_path / "annotations.db") as store:
+        everybody = Workspace(store)
+        everybody.add_recipes([TEA])
+        for name in ("alice", "bob"):
+            everybody.add_layer(name)
+        with LocalServer(Workspace(store, annotators=["alice"])) as server:
+            assert [layer["name"] for layer in server.get("/api/session")["layers"]] == ["alice"]
+            assert server.document(TEA.id)["layer"] == "alice"
+            for path in (document_path(TEA.id, "bob"), "/api/layers/bob/recipes", "/api/layers/bob/export"):
+                assert failing(server, path) == (403, "blind")
+            done = {"op": "done", "step": "words", "done": True}
+            assert server.save(TEA.id, done, "bob", 0)[1]["error"]["code"] == "blind"
+            assert server.post("/api/layers", {"name": "carol"})[1]["error"]["code"] == "layer_name"
+        with LocalServer(Workspace(store, annotators=["alice"], curating=True)) as server:
+            assert server.document(TEA.id, "bob")["revision"] == 0
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "a b", "x" * 41, "gold", "<script>"])
 def test_layer_names(server, name):
     status, answer = server.post("/api/layers", {"name": name})
