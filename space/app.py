@@ -34,7 +34,10 @@ NEEDS = {"action": "a verb", "object": "an object", "image": "a picture"}
 EXAMPLES, LOOKED_AT = 12, 3000
 """Examples shown, and rows of the dataset that are looked at to find them."""
 
-NO_PICTURE = "This model was trained with pictures and is asked without one: it goes by the words, unpractised."
+NO_PICTURE = (
+    "Asked without a picture: it goes by the words alone, at which a model that always had a picture is unpractised."
+)
+NO_CONTEXT = " It was trained with more words of the recipe, which this page does not give it."
 HEADING = """# What will it look like?
 Choose a cooking verb and what it is done to, give a picture from **before**, and see which pictures from **after** it
 the models find. Behind it: [Visual Recipe Flow](https://github.com/kskshr/Visual-Recipe-Flow), dataset and paper."""
@@ -256,6 +259,8 @@ def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[st
         gallery.append((row["image"].convert("RGB"), f"{mark}{rank}. {row['score']:.3f} {row['action']} {things}"))
         table.append([f"{mark}{rank}", f"{row['score']:.3f}", row["action"], things, recipe, row["instruction"]])
     note = NO_PICTURE if missing else f"The {len(rows)} nearest of {len(model.pipe.index)} pictures."
+    if getattr(model.pipe.model.config, "context", "none") != "none":
+        note += NO_CONTEXT
     if own is not None:
         place = next((rank for rank, line in enumerate(table, start=1) if line[0].startswith("✓")), None)
         note += f" The recipe's own picture is number {place}." if place else " The recipe's own is not among them."
@@ -302,6 +307,8 @@ def build_page(models: Sequence[Model], examples: Sequence[Example], note: str) 
                 else:
                     gr.Markdown("No examples: VRF_DATASET is not set, or has none that these models can take.")
             with gr.Column(scale=2):
+                if len(models) == 1:
+                    gr.Markdown("One model is loaded. To compare several, name them in VRF_MODEL.")
                 outputs = [component for model in models for component in _model_section(model)]
         search = make_search(models, examples)
         inputs = [picture, action, thing, count]

@@ -186,6 +186,18 @@ def test_another_dataset_is_refused(reported, tmp_path):
         write_report(reported.folder, tmp_path)
 
 
+def test_settings_chosen_on_inner_folds_have_a_page_too(reported, tmp_path):
+    folder = reported.copy(tmp_path / "inner")
+    for path in (folder / "results.json", *folder.glob("jobs/*/*.json")):
+        content = json.loads(path.read_text())
+        path.write_text(json.dumps(content | {"settings": content["settings"] | {"inner": True}}))
+    data, dataset = read_experiment(folder), DatasetRows(reported.dataset)
+    with pytest.raises(ReportError, match="in fold 1 with"):
+        dataset.check_experiment(data)
+    dataset.columns["fold"] = [(fold + 1) % 10 for fold in dataset.columns["fold"]]
+    dataset.check_experiment(data)
+
+
 def test_the_command_makes_the_page_again(reported, tmp_path):
     done = CliRunner().invoke(app, ["report", str(reported.folder), "--out", str(tmp_path / "new.html")])
     assert done.exit_code == 0 and "new.html" in done.stdout.replace("\n", "")
