@@ -18,7 +18,6 @@ from recipeflow.answers import Answers, answers_file, job_file, read_answers
 from recipeflow.dataset_frames import CONFIG
 from recipeflow.errors import DatasetFolderError, ReportError
 from recipeflow.folds import split_folds
-from recipeflow.folds import split_folds
 from recipeflow.results import RESULTS, Results
 
 COLUMNS = ("recipe_id", "fold", "action", "object", "object_tag", "instruction", "pre_frame", "post_frame")
