@@ -35,7 +35,8 @@ class TrainingConfig:
         accumulate: Mini-batches a step of the optimiser.
         max_grad_norm: Clip gradients to this length, or not at all.
         mixed_precision: ``no``, ``bf16`` or ``fp16``.
-        finetune: Train the backbone too, on augmented pixels instead of cached features.
+        finetune: Train the backbone too, on augmented pixels instead of cached features; ``"last"`` trains only its
+            last stage, which takes less memory and time.
         backbone_rate: The backbone's learning rate as a share of ``learning_rate``.
         evaluate_every: Epochs between evaluations; 0 evaluates only at the end.
         checkpoint_every: Epochs between checkpoints; 0 writes one only on Ctrl-C.
@@ -57,7 +58,7 @@ class TrainingConfig:
     accumulate: int = 1
     max_grad_norm: float | None = None
     mixed_precision: Literal["no", "bf16", "fp16"] = "no"
-    finetune: bool = False
+    finetune: bool | Literal["last"] = False
     backbone_rate: float = 0.1
     evaluate_every: int = 0
     checkpoint_every: int = 10
@@ -79,6 +80,7 @@ class TrainingConfig:
             "accumulate": self.accumulate >= 1,
             "max_grad_norm": self.max_grad_norm is None or self.max_grad_norm > 0,
             "mixed_precision": self.mixed_precision in ("no", "bf16", "fp16"),
+            "finetune": self.finetune in (False, True, "last"),
             "backbone_rate": math.isfinite(self.backbone_rate) and self.backbone_rate > 0,
             "evaluate_every": self.evaluate_every >= 0,
             "checkpoint_every": self.checkpoint_every >= 0,
@@ -114,7 +116,7 @@ class TrainingConfig:
 PRESETS = {
     "paper": TrainingConfig(),
     "fast": TrainingConfig(
-        epochs=28, learning_rate=1e-4, schedule="cosine", warmup=0.05, beta2=0.98, checkpoint_every=0
+        epochs=24, learning_rate=1e-4, schedule="cosine", warmup=0.05, beta2=0.98, checkpoint_every=0
     ),
     "best": TrainingConfig(
         epochs=16,
