@@ -1,5 +1,6 @@
 import json
 import random
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -336,6 +337,13 @@ def test_the_command_surveys_a_release(official):
     assert (result.returncode, result.stderr) == (0, "")
     assert "Recipes that end in one dish               │   190" in result.stdout
     assert "06653e65-49b5-4bce-b6fa-da7a8e318bb7 │ 1-0-23, 1-4-22" in result.stdout
+
+
+def test_the_documentation_lists_every_recipe_without_one_dish(official):
+    survey = survey_programs(map(make_program, read_release(official)))
+    told = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"([0-9a-f-]{36})  ([0-9-]+, [0-9-]+)", told))
+    assert listed == {recipe: ", ".join(actions) for recipe, actions in survey.leftovers.items()}
 
 
 def test_the_survey_as_json(release):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from recipeflow.graph import build_graph, trace_objects
 from recipeflow.kitchen.planner import plan_recipe
-from recipeflow.kitchen.writer import Manuscript, write_recipe
+from recipeflow.kitchen.writer import Manuscript, add_meanings, write_recipe
 from recipeflow.parsing import RecipeParser, recipe_to_json
 from recipeflow.recipe import Recipe
 
@@ -63,3 +63,10 @@ def test_lines_read_like_the_release(pair):
     assert recipe.instructions[-1].text.endswith("て完成です。")
     for line in (*recipe.ingredients, *recipe.instructions):
         assert not any(character.isascii() or character.isspace() for character in line.text)
+
+
+def test_a_word_with_two_meanings_keeps_both():
+    glossary = {}
+    for meanings in ({"切": "drain", "葱": "leek"}, {"切": "cut"}, {"切": "cut / drain"}):
+        add_meanings(glossary, meanings)
+    assert glossary == {"切": "cut / drain", "葱": "leek"}
