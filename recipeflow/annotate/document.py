@@ -269,7 +269,8 @@ def annotated_document(recipe: Recipe, origin: str | None = RELEASE) -> Document
     """A recipe of a release as a document, everything in it being of this origin.
 
     State changes do not name their objects, so they are paired with the traced ones, in order. Where their numbers
-    differ, the action's list counts as edited by hand; a surplus state change is an object without an entity.
+    differ, the action's list counts as edited by hand; a surplus state change is an object without an entity. Actions
+    come out in reading order, as the official release has them.
     """
     traced = trace_objects(recipe)
     changes: defaultdict[str, list[StateChange]] = defaultdict(list)

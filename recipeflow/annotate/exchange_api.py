@@ -55,7 +55,8 @@ class ExchangeApi(Api):
         if purpose not in ("recipes", "suggestions"):
             raise RequestError(f"expected 'as' recipes or suggestions, found {short(purpose)}")
         imported = await run_in_threadpool(self._import_files, files, origin if purpose == "suggestions" else None)
-        skipped = [{"id": recipe_id, "reason": reason} for recipe_id, reason in imported.skipped]
+        known = [(recipe_id, "it is here already, with the same words") for recipe_id in imported.known]
+        skipped = [{"id": recipe_id, "reason": reason} for recipe_id, reason in (*imported.skipped, *known)]
         return Json({"recipes": imported.added, "skipped": skipped}, 201)
 
     def _import_files(self, files: dict[str, Any], origin: str | None) -> Imported:

@@ -30,10 +30,11 @@ _LAYER_NAME = re.compile(r"[\w-][\w.-]{0,39}")
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of recipes: the ids of the new ones, and of the others why they were left out."""
+    """What became of recipes: the ids of the new ones, of the others why they were left out, and what was known."""
 
     added: list[str]
     skipped: list[tuple[str, str]]
+    known: tuple[str, ...] = ()
 
 
 class Workspace:
@@ -96,7 +97,7 @@ class Workspace:
             UsageError: If a recipe is there with other words: its annotations would point at something else.
         """
         known = set(self.store.recipe_ids())
-        new, skipped = [], []
+        new, skipped, same = [], [], []
         for checked in scan_release(folder):
             if checked.recipe is None:
                 skipped.append((checked.id, str(checked.problems[0])))
@@ -107,8 +108,10 @@ class Workspace:
                     f"recipe {checked.id}: expected in {folder} the words that {self.store.path} was begun with, "
                     "found other ones; give that release, or begin another --db"
                 )
+            else:
+                same.append(checked.id)
         self.add_recipes(new)
-        return Imported([recipe.id for recipe in new], skipped)
+        return Imported([recipe.id for recipe in new], skipped, tuple(same))
 
     def add_recipes(self, recipes: Iterable[Recipe]) -> None:
         """Take recipes in, all of them or none.
@@ -134,7 +137,7 @@ class Workspace:
             UsageError: If it is neither.
         """
         if Path(source).is_dir():
-            return self.suggest_release(Path(source).resolve().name, Path(source))
+            return self.suggest_release(_origin_name(Path(source)), Path(source))
         layer = next((layer for layer in self.store.layers() if layer.name == source), None)
         if layer is None:
             names = ", ".join(layer.name for layer in self.store.layers()) or "none yet"
@@ -262,6 +265,12 @@ class Workspace:
         if missing := sorted(values - set(film.numbers)):
             reason = f"expected a frame of {recipe_id}, found number {missing[0]}, which is not there"
             raise RefusedError("no_frame", reason, value=missing[0])
+
+
+def _origin_name(folder: Path) -> str:
+    """What suggestions of a folder are called: its name, as plain as names of layers are."""
+    name = re.sub(r"[^\w-]+", "-", folder.resolve().name)[:30] or "folder"
+    return f"suggested-{name}" if name == FROM_RELEASE else name
 
 
 def _values(operation: dict[str, Any]) -> Iterable[object]:

@@ -77,14 +77,11 @@ class _AnnouncingServer(uvicorn.Server):
 def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.socket(family)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
+        return socket.create_server((host, port), family=family)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         message = f"expected to be able to listen on {host}, port {port}, found: {reason}"
         raise UsageError(f"{message}; is it running already? Choose another --port, or 0 for a free one") from None
-    return listener
 
 
 def _address(host: str, port: int, token: str | None) -> str:

@@ -324,6 +324,8 @@ def test_a_release_goes_in_through_the_page(server, release, tmp_path):
         {"recipes": ["tea_4"], "skipped": []},
     )
     assert server.document("tea_4")["title"] == TEA.title
+    status, answer = server.post("/api/import/release", {"files": files, "as": "recipes"})
+    assert (status, answer["recipes"], answer["skipped"][0]["id"]) == (201, [], "tea_4")
     files = {"annotations.json": (release / "annotations.json").read_text()}
     status, answer = server.post("/api/import/release", {"files": files, "as": "suggestions", "origin": "model"})
     assert (status, answer["recipes"]) == (201, [recipe.id for recipe in RECIPES])

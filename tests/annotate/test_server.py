@@ -1,6 +1,7 @@
 """The real server on loopback: what pages ask for and do."""
 
 import json
+import threading
 import urllib.error
 from urllib.parse import quote
 
@@ -133,6 +134,35 @@ def test_a_conflict_tells_what_happened_and_loses_nothing(server, layer):
     # The same operation again, on what there is now, under the same name.
     status, answer = server.save(EGG.id, second, layer, 1, f"{layer}-2")
     assert (status, answer["revision"], answer["document"]["done"]["flows"]) == (200, 2, True)
+
+
+def test_two_tabs_lose_nothing(server, layer):
+    """Both click at once; who is late sees a conflict and sends again. Nothing is ever found locked."""
+    statuses = [[], []]
+
+    def click(tab):
+        base = 0
+        for number in range(12):
+            operation = {"op": "reject", "origin": "model", "keys": [f"{tab}-{number}"]}
+            status = None
+            while status != 200:
+                status, answer = server.save(EGG.id, operation, layer, base, f"{layer}-{tab}-{number}")
+                statuses[tab].append(status)
+                base = answer["document"]["revision"]
+
+    tabs = [threading.Thread(target=click, args=(tab,)) for tab in (0, 1)]
+    for tab in tabs:
+        tab.start()
+    for tab in tabs:
+        tab.join()
+    assert {*statuses[0], *statuses[1]} == {200, 409}
+    log = server.get(f"{document_path(EGG.id, layer)}/log")["operations"]
+    assert sorted(entry["operation"]["keys"][0] for entry in log) == sorted(
+        f"{t}-{n}" for t in (0, 1) for n in range(12)
+    )
+    for tab in (0, 1):
+        order = [key for entry in log if (key := entry["operation"]["keys"][0]).startswith(f"{tab}-")]
+        assert order == [f"{tab}-{number}" for number in range(12)]
 
 
 def test_a_lost_answer_is_asked_for_again(server, layer):
