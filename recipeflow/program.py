@@ -188,10 +188,17 @@ def _letter(entity: Entity, uses: list[str]) -> str | None:
     """The kind of variable an entity needs, or ``None`` for one that can stand where it is used."""
     if entity.tag == "Ac":
         return "x"
-    # A heading such as （Ａ） is food of the ingredient list too, but only says more about another.
-    if entity.section == 0 and entity.tag == "F" and uses != ["other-mod"]:
+    if is_input(entity, uses):
         return "i"
     return None if len(uses) == 1 else "m"
+
+
+def is_input(entity: Entity, uses: list[str]) -> bool:
+    """Whether an entity is an ingredient, by the labels of the flows out of it.
+
+    A heading such as （Ａ） is food of the ingredient list too, but only says more about another.
+    """
+    return entity.section == 0 and entity.tag == "F" and uses != ["other-mod"]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from recipeflow.explore.graph_view import graph_views
 from recipeflow.explore.tracing import find_carriers, follow_ingredients, light_actions
 from recipeflow.graph import pair_objects
-from recipeflow.program import Argument, Mention, Program, make_program
+from recipeflow.program import Argument, Mention, Program, is_input, make_program
 from recipeflow.program_text import format_program
 from recipeflow.recipe import LABELS, Recipe
 from recipeflow.web.views import recipe_view
@@ -46,13 +47,16 @@ class Entry:
 
 def catalogue_entry(recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPicture) -> Entry:
     """The entry of a recipe."""
+    uses: defaultdict[str, list[str]] = defaultdict(list)
+    for flow in recipe.flows:
+        uses[flow.start].append(flow.label)
     used = {flow.label for flow in recipe.flows}
     return Entry(
         id=recipe.id,
         title=recipe.title,
         english=glossary.get(recipe.title or ""),
         cover=find_cover(recipe, has_picture),
-        ingredients=_texts(mention.text for mention in make_program(recipe).inputs.values()),
+        ingredients=_texts(each.text for each in recipe.entities.values() if is_input(each, uses[each.id])),
         verbs=_texts(action.text for action in recipe.actions),
         labels=[label for label in LABELS if label in used],
         actions=len(recipe.actions),
