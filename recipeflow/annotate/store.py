@@ -215,7 +215,8 @@ class Store:
             "SELECT revision, kind, target, operation, inverse, who, uuid, time FROM log "
             "WHERE recipe = ? AND layer = ? AND revision BETWEEN ? AND ? ORDER BY revision"
         )
-        first, last = (after + 1, 2**62) if only is None else (only, only)
+        last = 2**62
+        first, last = (min(after + 1, last), last) if only is None else (only, only)
         with self._reading() as connection:
             rows = connection.execute(query, (recipe_id, layer.name, first, last)).fetchall()
         return [Entry(*row[:3], json.loads(row[3]), json.loads(row[4]), *row[5:]) for row in rows]

@@ -1,6 +1,10 @@
 """Each operation for itself: what it does, what it takes along, and what is refused, with the reason."""
 
+from random import Random
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recipeflow.annotate.document import HandList, annotated_document, blank_document
 from recipeflow.annotate.items import list_items
@@ -8,6 +12,7 @@ from recipeflow.annotate.operations import OPERATIONS, apply, read_operation
 from recipeflow.annotate.patches import apply_patch
 from recipeflow.errors import RefusedError, RequestError
 from recipeflow.graph import pair_objects
+from tests.annotate.generating import draw_operation
 from tests.making import SALAD, TEA
 
 # Ids in SALAD: cucumber 0-0-0, tomato 0-1-3 (two words), salt 0-2-0; slice 1-0-5, halve 1-1-7, put 1-2-8, mix 1-2-10.
@@ -309,6 +314,40 @@ def test_rejections_are_remembered_by_origin():
 def test_what_is_no_operation(raw):
     with pytest.raises(RequestError, match="expected"):
         apply(DOCUMENT, read_operation(raw))
+
+
+ODD = st.one_of(
+    st.sampled_from(
+        ["", "-", "1-0", "1-0-5/", "/", "?0", "1-0-5/?x", "½-1-1", "-1--1-0", "ne:", "\ud800", "9" * 5000]
+    ),
+    st.integers(),
+    st.none(),
+    st.booleans(),
+    st.floats(),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**32), st.data())
+def test_whatever_is_sent_is_done_or_refused(seed, data):
+    """An operation with one or two odd values in it, however deep, never ends in another error."""
+    raw = draw_operation(Random(seed), DOCUMENT, listed(DOCUMENT, ""))
+    for _ in range(data.draw(st.integers(1, 2))):
+        place = raw
+        while True:
+            key = data.draw(st.sampled_from(sorted(place))) if isinstance(place, dict) else 0
+            if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
+                break
+            place = place[key]
+        place[key] = data.draw(ODD)
+        if not isinstance(raw, dict) or not raw:
+            break
+    try:
+        do(DOCUMENT, raw.pop("op", None), **{str(name): value for name, value in raw.items()})
+    except (RequestError, RefusedError) as refusal:
+        assert "expected" in str(refusal)
 
 
 def test_every_operation_has_a_name_and_a_meaning():

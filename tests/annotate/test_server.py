@@ -165,6 +165,29 @@ def test_two_tabs_lose_nothing(server, layer):
         assert order == [f"{tab}-{number}" for number in range(12)]
 
 
+def test_numbers_beyond_all_bounds(server, layer):
+    done = {"op": "done", "step": "words", "done": True}
+    for base in (2**70, -(2**70)):
+        status, answer = server.save(EGG.id, done, layer, base)
+        assert (status, answer["error"]["code"], answer["operations"]) == (409, "conflict", [])
+    assert server.get(f"{document_path(EGG.id, layer)}/log?after={2**70}") == {"operations": []}
+    assert failing(server, f"/api/frames/{TEA.id}/{2**70}.jpg") == (404, "no_frame")
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost(server, layer):
+    connection = server.workspace.store.connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    operation = {"op": "reject", "origin": "model", "keys": ["x" * 200_000]}
+    connection.execute(f"PRAGMA max_page_count={pages}")
+    try:
+        status, answer = server.save(EGG.id, operation, layer, 0, f"{layer}-1")
+    finally:
+        connection.execute("PRAGMA max_page_count=1000000")
+    assert (status, answer["error"]["code"]) == (503, "storage") and "make room" in answer["error"]["reason"]
+    assert server.document(EGG.id, layer)["revision"] == 0
+    assert server.save(EGG.id, operation, layer, 0, f"{layer}-1")[0] == 200
+
+
 def test_a_lost_answer_is_asked_for_again(server, layer):
     operation = {"op": "done", "step": "words", "done": True}
     assert server.save(EGG.id, operation, layer, 0, f"{layer}-1")[1]["repeated"] is False
