@@ -32,7 +32,7 @@ def hostile():
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("safe")
-    release = make_release(folder / "release", [SALAD, TEA, hostile()])
+    release = make_release(folder / "model", [SALAD, TEA, hostile()])
     options = ("--annotator", "alice", "--annotator", "bob", "--curate", "--suggest", str(release))
     with AnnotationServer(release, folder / "work.db", *options) as server:
         for layer in ("alice", "bob"):  # who has done nothing has nothing to compare

@@ -226,3 +226,16 @@ def test_drawing_by_drag_leaves_nothing_behind(page, server):
     draw_flow(page, "0-0-1", "0-0-0", "other-mod", by_drag=True)
     expect(page.locator(".rubber")).to_have_count(0)
     expect_saved(page)
+
+
+def test_fewer_frames_and_more(page, server):
+    """Zoomed out by time, every second frame is left; the chosen one and the object's own always are."""
+    open_step(page, server, SALAD.id, "frames", "keys")
+    shown = page.locator(".thumb:visible")
+    expect(shown).to_have_count(len(SALAD.used_frames))
+    page.locator("[data-object]").first.click()  # frames 1 and 3
+    page.get_by_role("button", name="Fewer frames").click()
+    expect(page.locator(".zoom-said")).to_contain_text("0.7 s")
+    assert [int(each.get_attribute("data-number")) for each in shown.all()] == [1, 3, 5]
+    page.keyboard.press("+")
+    expect(shown).to_have_count(len(SALAD.used_frames))

@@ -1,4 +1,4 @@
-"""Suggestions with their origin: accepted or rejected one by one or all at once, and never counted as human work."""
+"""Suggestions with their origin, never counted as human work; imports in the page; the guided first recipe."""
 
 import pytest
 from playwright.sync_api import expect
@@ -78,3 +78,41 @@ def test_the_guide_ticks_off_what_was_done(page, server):
     expect(guide.locator("li.done")).to_have_count(1)
     page.get_by_role("button", name="Hide the guide").click()
     expect(guide).to_have_count(0)
+
+
+def open_import(page, server):
+    page.goto(f"{server.url}/?layer=guided")
+    page.get_by_role("button", name="Import…").click()
+    return page.get_by_role("dialog", name="Import")
+
+
+def test_importing_text(page, server):
+    """Hostile text is imported as text, and cut into words that can be tagged at once."""
+    dialog = open_import(page, server)
+    dialog.get_by_label("Id of the recipe").fill("my-soup")
+    dialog.get_by_label("Title").fill("<img src=x onerror=window.hacked=1>")
+    dialog.get_by_label("Ingredients").fill("玉ねぎ 1個")
+    dialog.get_by_label("Instructions").fill("玉ねぎを切り、煮ます。")
+    dialog.get_by_role("button", name="Import").first.click()
+    expect(dialog).to_contain_text("Imported 1 recipe(s).")
+    dialog.get_by_role("button", name="Close").click()
+    page.locator('[data-recipe="my-soup"][data-step="words"]').click()
+    word(page, "0-0-0").click()
+    page.keyboard.press("1")
+    expect_saved(page)
+    assert [each["text"] for each in server.document("my-soup", "guided")["entities"]] == ["玉ねぎ"]
+    assert page.evaluate("() => window.hacked") is None
+
+
+def test_importing_a_folder_as_suggestions(page, server, tmp_path):
+    dialog = open_import(page, server)
+    dialog.get_by_label("annotations.json").set_input_files(make_release(tmp_path / "other", [TEA], frames=False))
+    dialog.get_by_label("as suggestions").check()
+    dialog.get_by_label("Origin").fill("model-b")
+    dialog.get_by_role("button", name="Import").last.click()
+    expect(dialog).to_contain_text("Imported 1 recipe(s).")
+    origins = {each["origin"] for each in server.document(TEA.id, "guided")["suggestions"]}
+    assert origins == {"model-a", "model-b"}
+    open_step(page, server, TEA.id, "words", "guided")
+    page.locator(".suggestions").get_by_role("button", name="model-b", exact=True).click()
+    expect(page.locator(".suggestions h2")).to_have_text(f"Suggestions ({len(TEA.entities)})")

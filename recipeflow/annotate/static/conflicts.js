@@ -25,7 +25,12 @@ export class ConflictBanner {
     const there = theirs.map(({ operation, time }) =>
       element("li", {}, describeOperation(view, operation), element("span", { class: "soft" }, ` ${clock(time)}`)),
     );
-    const button = (name, kind, act) => element("button", { type: "button", class: kind, data: { choice: name }, on: { click: act } }, t(`conflict.${name}`));
+    const button = (name, kind, act) =>
+      element(
+        "button",
+        { type: "button", class: kind, data: { choice: name }, on: { click: act } },
+        t(`conflict.${name}`),
+      );
     return [
       element("h2", {}, t("conflict.title")),
       element("p", {}, t("conflict.why")),
@@ -33,10 +38,20 @@ export class ConflictBanner {
         "div",
         { class: "conflict-sides" },
         element("div", { class: "theirs" }, element("h3", {}, t("conflict.theirs")), element("ul", {}, there)),
-        element("div", { class: "mine" }, element("h3", {}, t("conflict.mine")), element("p", {}, describeOperation(view, mine)),
-          more > 0 ? element("p", { class: "soft" }, t("conflict.more", { count: more })) : null),
+        element(
+          "div",
+          { class: "mine" },
+          element("h3", {}, t("conflict.mine")),
+          element("p", {}, describeOperation(view, mine)),
+          more > 0 ? element("p", { class: "soft" }, t("conflict.more", { count: more })) : null,
+        ),
       ),
-      element("div", { class: "row" }, button("insist", "primary", () => outbox.insist()), button("yield", "", () => outbox.yield())),
+      element(
+        "div",
+        { class: "row" },
+        button("insist", "primary", () => outbox.insist()),
+        button("yield", "", () => outbox.yield()),
+      ),
     ];
   }
 }

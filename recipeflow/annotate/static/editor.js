@@ -1,4 +1,5 @@
-// The editor of one recipe: the bar with steps, undo and the state of saving; the step at work; suggestions; conflicts.
+// The editor of one recipe: the bar with steps, undo and the state of saving; the step at work; suggestions;
+// conflicts.
 
 import { element, replaceContent } from "/shared/dom.js";
 
@@ -54,7 +55,12 @@ class Editor {
 
   drawFrame(route) {
     const view = this.view;
-    const icon = (key, sign, act) => element("button", { type: "button", class: "icon", title: t(key), "aria-label": t(key), on: { click: act } }, sign);
+    const icon = (key, sign, act) =>
+      element(
+        "button",
+        { type: "button", class: "icon", title: t(key), "aria-label": t(key), on: { click: act } },
+        sign,
+      );
     this.undo = icon("undo", "↶", () => this.session.undo());
     this.redo = icon("redo", "↷", () => this.session.redo());
     this.tabs = element("nav", { class: "steps", "aria-label": t("site.task") });
@@ -62,10 +68,23 @@ class Editor {
     replaceContent(
       this.app.root,
       topBar(this.app, {
-        left: [link(recipesAddress(this.session.layer), { class: "back" }, "←", element("span", { class: "visually-hidden" }, t("back.recipes"))),
-          element("h1", { class: "recipe-name", lang: "ja", title: view.title ?? view.id }, view.title ?? view.id)],
+        left: [
+          link(
+            recipesAddress(this.session.layer),
+            { class: "back" },
+            "←",
+            element("span", { class: "visually-hidden" }, t("back.recipes")),
+          ),
+          element("h1", { class: "recipe-name", lang: "ja", title: view.title ?? view.id }, view.title ?? view.id),
+        ],
         middle: [this.tabs, this.markDone],
-        right: [this.status, this.undo, this.redo, icon("help", "?", openHelp), element("span", { class: "who" }, this.session.layer)],
+        right: [
+          this.status,
+          this.undo,
+          this.redo,
+          icon("help", "?", openHelp),
+          element("span", { class: "who" }, this.session.layer),
+        ],
       }),
       element("main", { class: "editor" }, this.conflict.element, this.notices.element, this.place),
     );
@@ -77,7 +96,13 @@ class Editor {
     this.stepName = route.step;
     this.suggestions = new SuggestionsPanel(this.session, route.step);
     this.step = new STEP_CLASSES[route.step](this);
-    const side = element("aside", { class: "side" }, this.guide?.element ?? null, this.step.side, this.suggestions.element);
+    const side = element(
+      "aside",
+      { class: "side" },
+      this.guide?.element ?? null,
+      this.step.side,
+      this.suggestions.element,
+    );
     replaceContent(this.place, this.step.main, side);
     this.place.className = `step-place step-${route.step}`;
     document.title = `${this.view.title ?? this.view.id} · ${t(`step.${route.step}`)}`;
@@ -127,7 +152,11 @@ class Editor {
     };
     if (this.shownStatus === sentences[state]) return;
     this.shownStatus = sentences[state];
-    const retry = element("button", { type: "button", class: "small", on: { click: () => this.session.outbox.retryNow() } }, t("waiting.now"));
+    const retry = element(
+      "button",
+      { type: "button", class: "small", on: { click: () => this.session.outbox.retryNow() } },
+      t("waiting.now"),
+    );
     this.status.dataset.state = state;
     replaceContent(this.status, element("span", {}, sentences[state]), state === "waiting" ? retry : null);
   }
@@ -137,7 +166,11 @@ class Editor {
     const tabs = STEPS.map((step, i) =>
       link(
         editorAddress(recipe, step, layer, this.guide !== null),
-        { class: this.view.done[step] ? "step-tab done" : "step-tab", "aria-current": step === this.stepName ? "step" : null, data: { step } },
+        {
+          class: this.view.done[step] ? "step-tab done" : "step-tab",
+          "aria-current": step === this.stepName ? "step" : null,
+          data: { step },
+        },
         element("span", { class: "step-mark", "aria-hidden": "true" }, this.view.done[step] ? "✓" : i + 1),
         t(`step.${step}`),
       ),
@@ -166,9 +199,14 @@ class Editor {
   }
 
   tellEffects({ removed_flows: flows = [], removed_objects: objects = [], skipped = [] }) {
-    if (flows.length + objects.length) this.notices.show(t("effects.removed", { flows: flows.length, objects: objects.length }));
+    if (flows.length + objects.length)
+      this.notices.show(t("effects.removed", { flows: flows.length, objects: objects.length }));
     if (skipped.length) {
-      const reason = describeRefusal(this.view, { code: skipped[0].code, detail: skipped[0].detail ?? {}, message: skipped[0].reason });
+      const reason = describeRefusal(this.view, {
+        code: skipped[0].code,
+        detail: skipped[0].detail ?? {},
+        message: skipped[0].reason,
+      });
       this.notices.show(t("effects.skipped", { count: skipped.length, reason }));
     }
   }

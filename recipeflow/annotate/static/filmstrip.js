@@ -1,4 +1,5 @@
-// The one filmstrip that all objects share: thumbnails cut out of a few large sheets, so that 300 frames cost a handful of requests.
+// The one filmstrip that all objects share: thumbnails cut out of a few large sheets, so that 300 frames cost a
+// handful of requests.
 
 import { element, replaceContent } from "/shared/dom.js";
 
@@ -19,9 +20,10 @@ export function showThumbnail(node, frames, number, width, height) {
   const cell = index % perSheet;
   const onSheet = Math.min(numbers.length - (index - cell), perSheet);
   const rows = Math.ceil(onSheet / sheets.columns);
+  const [across, down] = [sheets.width * scale, sheets.height * scale];
   node.style.backgroundImage = `url("${sheets.url.replace("{sheet}", Math.floor(index / perSheet))}")`;
-  node.style.backgroundSize = `${sheets.columns * sheets.width * scale}px ${rows * sheets.height * scale}px`;
-  node.style.backgroundPosition = `-${(cell % sheets.columns) * sheets.width * scale}px -${Math.floor(cell / sheets.columns) * sheets.height * scale}px`;
+  node.style.backgroundSize = `${sheets.columns * across}px ${rows * down}px`;
+  node.style.backgroundPosition = `-${(cell % sheets.columns) * across}px -${Math.floor(cell / sheets.columns) * down}px`;
   return node;
 }
 
@@ -37,11 +39,30 @@ export class Filmstrip {
     this.picked = frames.numbers[0];
     this.zoom = ZOOMS.find((zoom) => frames.numbers.length / zoom <= COMFORTABLE) ?? ZOOMS.at(-1);
     this.thumbs = new Map(frames.numbers.map((number) => [number, this.thumb(number)]));
-    this.strip = element("div", { class: "strip", role: "group", "aria-label": t("frames.strip") }, [...this.thumbs.values()]);
+    this.strip = element("div", { class: "strip", role: "group", "aria-label": t("frames.strip") }, [
+      ...this.thumbs.values(),
+    ]);
     this.zoomSaid = element("span", { class: "zoom-said", "aria-live": "polite" });
     const button = (name, sign, step) =>
-      element("button", { type: "button", class: "icon small", title: t(name), "aria-label": t(name), on: { click: () => this.zoomBy(step) } }, sign);
-    this.bar = element("div", { class: "row tight strip-bar" }, element("span", { class: "soft small" }, t("frames.hint")), button("frames.zoom.out", "−", 1), this.zoomSaid, button("frames.zoom.in", "+", -1));
+      element(
+        "button",
+        {
+          type: "button",
+          class: "icon small",
+          title: t(name),
+          "aria-label": t(name),
+          on: { click: () => this.zoomBy(step) },
+        },
+        sign,
+      );
+    this.bar = element(
+      "div",
+      { class: "row tight strip-bar" },
+      element("span", { class: "soft small" }, t("frames.hint")),
+      button("frames.zoom.out", "−", 1),
+      this.zoomSaid,
+      button("frames.zoom.in", "+", -1),
+    );
     this.element = element("section", { class: "filmstrip panel" }, this.bar, this.strip);
     this.strip.addEventListener("click", (event) => this.pick(numberOf(event.target), false));
     this.strip.addEventListener("pointerover", (event) => onHover(numberOf(event.target)));
@@ -54,7 +75,13 @@ export class Filmstrip {
 
   thumb(number) {
     const label = t("frames.large", { number, time: timeOf(this.frames, number) });
-    return showThumbnail(element("button", { type: "button", class: "thumb", tabindex: -1, "aria-label": label, data: { number } }), this.frames, number, 128, 84);
+    return showThumbnail(
+      element("button", { type: "button", class: "thumb", tabindex: -1, "aria-label": label, data: { number } }),
+      this.frames,
+      number,
+      128,
+      84,
+    );
   }
 
   /** Choose a frame; by keyboard the view follows it. */
@@ -76,7 +103,8 @@ export class Filmstrip {
   /** Show which frames the object at hand uses, and which others do. */
   mark(before, after, used) {
     const old = this.marks;
-    for (const number of [old.before, old.after, ...old.used]) this.thumbs.get(number)?.classList.remove("is-before", "is-after", "is-used");
+    for (const number of [old.before, old.after, ...old.used])
+      this.thumbs.get(number)?.classList.remove("is-before", "is-after", "is-used");
     for (const number of used) this.thumbs.get(number)?.classList.add("is-used");
     this.thumbs.get(before)?.classList.add("is-before");
     this.thumbs.get(after)?.classList.add("is-after");
@@ -112,9 +140,18 @@ export class Filmstrip {
   onKey(event) {
     const shown = this.frames.numbers.filter((number) => !this.thumbs.get(number).hidden);
     const at = shown.indexOf(this.picked);
-    const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns(shown), ArrowDown: this.columns(shown), Home: -at, End: shown.length - 1 - at };
-    if (event.key in steps) return this.pick(shown[Math.max(0, Math.min(at + steps[event.key], shown.length - 1))]), true;
-    if (event.key === "-" || event.key === "+" || event.key === "=") return this.zoomBy(event.key === "-" ? 1 : -1), true;
+    const steps = {
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      ArrowUp: -this.columns(shown),
+      ArrowDown: this.columns(shown),
+      Home: -at,
+      End: shown.length - 1 - at,
+    };
+    if (event.key in steps)
+      return (this.pick(shown[Math.max(0, Math.min(at + steps[event.key], shown.length - 1))]), true);
+    if (event.key === "-" || event.key === "+" || event.key === "=")
+      return (this.zoomBy(event.key === "-" ? 1 : -1), true);
     return false;
   }
 

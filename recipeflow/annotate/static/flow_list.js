@@ -42,12 +42,19 @@ export class FlowList {
   update(view, entity) {
     if (this.drawn === view && this.entity === entity) return;
     Object.assign(this, { view, entity, drawn: view });
-    const isMeant = (flow) => (entity ? flow.start === entity || flow.end === entity : true) && (this.labels === null || this.labels.has(flow.label));
+    const isMeant = (flow) =>
+      (entity ? flow.start === entity || flow.end === entity : true) &&
+      (this.labels === null || this.labels.has(flow.label));
     const order = new Map(view.entities.map((each, i) => [each.id, i]));
-    this.shown = view.flows.filter(isMeant).sort((a, b) => order.get(a.start) - order.get(b.start) || order.get(a.end) - order.get(b.end));
+    this.shown = view.flows
+      .filter(isMeant)
+      .sort((a, b) => order.get(a.start) - order.get(b.start) || order.get(a.end) - order.get(b.end));
     const names = new Map();
     const nameOfEntity = (id) => names.get(id) ?? names.set(id, entityText(view, id)).get(id);
-    replaceContent(this.title, entity ? t("flows.here", { entity: nameOfEntity(entity) }) : t("flows.list", { count: view.flows.length }));
+    replaceContent(
+      this.title,
+      entity ? t("flows.here", { entity: nameOfEntity(entity) }) : t("flows.list", { count: view.flows.length }),
+    );
     const old = this.drawnRows;
     this.drawnRows = new Map(
       this.shown.map((flow) => {
@@ -64,8 +71,21 @@ function flowRow(flow, nameOfEntity) {
   return element(
     "li",
     { data: { flow: flowKey(flow) }, class: flow.pending ? "pending" : "" },
-    element("button", { type: "button", class: "quiet flow-row", data: { key: `flow ${flowKey(flow)}` } },
-      element("span", { class: "flow-text", lang: "ja" }, text), element("b", { class: `flow-label label-${flow.label}` }, flow.label)),
-    element("button", { type: "button", class: "quiet icon delete", "aria-label": `${t("flows.delete")}: ${text} ${flow.label}`, title: t("flows.delete") }, "×"),
+    element(
+      "button",
+      { type: "button", class: "quiet flow-row", data: { key: `flow ${flowKey(flow)}` } },
+      element("span", { class: "flow-text", lang: "ja" }, text),
+      element("b", { class: `flow-label label-${flow.label}` }, flow.label),
+    ),
+    element(
+      "button",
+      {
+        type: "button",
+        class: "quiet icon delete",
+        "aria-label": `${t("flows.delete")}: ${text} ${flow.label}`,
+        title: t("flows.delete"),
+      },
+      "×",
+    ),
   );
 }

@@ -34,7 +34,9 @@ export class FlowPointer {
 
   draw(event) {
     const origin = this.host.getBoundingClientRect();
-    const box = [...this.host.querySelectorAll("[data-entity]")].find((span) => span.dataset.entity === this.from)?.getBoundingClientRect();
+    const box = [...this.host.querySelectorAll("[data-entity]")]
+      .find((span) => span.dataset.entity === this.from)
+      ?.getBoundingClientRect();
     if (!box) return;
     if (!this.layer.isConnected) this.host.append(this.layer);
     const [x, y] = [(box.left + box.right) / 2 - origin.left, (box.top + box.bottom) / 2 - origin.top];

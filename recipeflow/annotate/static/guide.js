@@ -24,7 +24,11 @@ const TASKS = {
     ["before", (view) => view.objects.some((object) => object.before !== null)],
     ["after", (view) => view.objects.some((object) => object.after !== null)],
     ["hidden", (view) => view.objects.some((object) => object.before === "none" || object.after === "none")],
-    ["done", (view) => view.objects.length > 0 && view.objects.every((object) => object.before !== null && object.after !== null)],
+    [
+      "done",
+      (view) =>
+        view.objects.length > 0 && view.objects.every((object) => object.before !== null && object.after !== null),
+    ],
   ],
 };
 
@@ -53,13 +57,22 @@ export class Guide {
     const tasks = TASKS[step].map(([name, isDone]) => ({ name, done: isDone(view) }));
     const next = tasks.findIndex((task) => !task.done);
     const items = tasks.map(({ name, done }, i) =>
-      element("li", { class: done ? "done" : i === next ? "next" : "" }, element("span", { "aria-hidden": "true" }, done ? "✓" : "○"), t(`guide.${step}.${name}`)),
+      element(
+        "li",
+        { class: done ? "done" : i === next ? "next" : "" },
+        element("span", { "aria-hidden": "true" }, done ? "✓" : "○"),
+        t(`guide.${step}.${name}`),
+      ),
     );
     replaceContent(
       this.element,
       element("h2", {}, t("guide.title")),
       element("ol", {}, items),
-      element("button", { type: "button", class: "quiet small", on: { click: () => this.hide(step) } }, t("guide.hide")),
+      element(
+        "button",
+        { type: "button", class: "quiet small", on: { click: () => this.hide(step) } },
+        t("guide.hide"),
+      ),
     );
   }
 

@@ -7,26 +7,49 @@ import { describeRefusal } from "./describe.js";
 import { t } from "./language.js";
 import { openDialog } from "./shell.js";
 
-const TEXT_FILES = /(^|\/)(annotations\.json|recipe_urls\.txt|release\.json|title\.txt|ingredients\.txt|instructions\.txt)$/;
+const TEXT_FILES =
+  /(^|\/)(annotations\.json|recipe_urls\.txt|release\.json|title\.txt|ingredients\.txt|instructions\.txt)$/;
 
 export function openImport(app) {
   const result = element("div", { class: "import-result", role: "alert" });
   const send = async (path, body) => {
     try {
       const made = await postJson(path, body);
-      const skipped = (made.skipped ?? []).map(({ id, reason }) => element("p", { class: "problem" }, t("import.skipped", { id, reason })));
-      replaceContent(result, element("p", { class: "good" }, t("import.success", { count: made.recipes?.length ?? 1 })), skipped);
+      const skipped = (made.skipped ?? []).map(({ id, reason }) =>
+        element("p", { class: "problem" }, t("import.skipped", { id, reason })),
+      );
+      replaceContent(
+        result,
+        element("p", { class: "good" }, t("import.success", { count: made.recipes?.length ?? 1 })),
+        skipped,
+      );
       app.restart();
     } catch (refusal) {
-      replaceContent(result, element("p", { class: "problem" }, refusal.code ? describeRefusal({ entities: [] }, refusal) : refusal.message));
+      replaceContent(
+        result,
+        element(
+          "p",
+          { class: "problem" },
+          refusal.code ? describeRefusal({ entities: [] }, refusal) : refusal.message,
+        ),
+      );
     }
   };
-  openDialog(t("import.title"), element("div", { class: "import-forms" }, textForm(send), releaseForm(send, result)), result);
+  openDialog(
+    t("import.title"),
+    element("div", { class: "import-forms" }, textForm(send), releaseForm(send, result)),
+    result,
+  );
 }
 
 function textForm(send) {
   const field = (name, label, kind = "input") => {
-    const input = element(kind, { id: `import-${name}`, name, required: true, ...(kind === "input" ? { type: "text" } : { rows: 4 }) });
+    const input = element(kind, {
+      id: `import-${name}`,
+      name,
+      required: true,
+      ...(kind === "input" ? { type: "text" } : { rows: 4 }),
+    });
     return [element("label", { for: `import-${name}` }, label), input];
   };
   const fields = [
@@ -83,5 +106,13 @@ function releaseForm(send, result) {
 async function readTexts(files) {
   const wanted = [...files].filter((file) => TEXT_FILES.test(file.webkitRelativePath || file.name));
   const texts = await Promise.all(wanted.map((file) => file.text()));
-  return Object.fromEntries(wanted.map((file, i) => [(file.webkitRelativePath || file.name).split("/").slice(file.webkitRelativePath ? 1 : 0).join("/"), texts[i]]));
+  return Object.fromEntries(
+    wanted.map((file, i) => [
+      (file.webkitRelativePath || file.name)
+        .split("/")
+        .slice(file.webkitRelativePath ? 1 : 0)
+        .join("/"),
+      texts[i],
+    ]),
+  );
 }

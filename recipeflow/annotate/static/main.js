@@ -12,10 +12,23 @@ import { language, setLanguage, t } from "./language.js";
 import { RecipesPage } from "./page_recipes.js";
 import { followRoutes } from "./routes.js";
 
-const PAGES = { recipes: RecipesPage, editor: EditorPage, agreement: AgreementPage, differences: DifferencesPage, guide: openGuide };
+const PAGES = {
+  recipes: RecipesPage,
+  editor: EditorPage,
+  agreement: AgreementPage,
+  differences: DifferencesPage,
+  guide: openGuide,
+};
 
 /** What pages share: where they draw, what the server said of itself, and which annotator is at work. */
-const app = { root: document.getElementById("app"), server: null, page: null, turn: 0, restart: () => show(app.route), route: null };
+const app = {
+  root: document.getElementById("app"),
+  server: null,
+  page: null,
+  turn: 0,
+  restart: () => show(app.route),
+  route: null,
+};
 
 async function show(route) {
   app.route = route;

@@ -22,10 +22,13 @@ export class ObjectList {
     this.view = view;
     const objects = Map.groupBy(view.objects, (object) => object.action);
     const old = this.drawn;
-    this.drawn = new Map(view.actions.map((action, i) => this.drawGroup(action, objects.get(action.action) ?? [], current, i, old)));
+    this.drawn = new Map(
+      view.actions.map((action, i) => this.drawGroup(action, objects.get(action.action) ?? [], current, i, old)),
+    );
     if ([...this.drawn.keys()].join() === [...old.keys()].join()) return;
     keepFocus(this.element, () => this.exchange([...old.values()], [...this.drawn.values()]));
-    if (this.shownKey !== current.key) this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    if (this.shownKey !== current.key)
+      this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
     this.shownKey = current.key;
   }
 
@@ -34,9 +37,13 @@ export class ObjectList {
     else nodes.forEach((node, i) => node !== old[i] && old[i].replaceWith(node));
   }
 
-  /** An action's part of the list under a name that says all it shows, so that it is only made anew when that differs. */
+  /**
+   * An action's part of the list under a name that says all it shows, so that it is only made anew when that differs.
+   */
   drawGroup(action, objects, current, number, old) {
-    const texts = [action.action, ...action.traced, ...objects.map((object) => object.object)].map((id) => entityText(this.view, id));
+    const texts = [action.action, ...action.traced, ...objects.map((object) => object.object)].map((id) =>
+      entityText(this.view, id),
+    );
     const isCurrent = action.action === current.action;
     const name = JSON.stringify([action, objects, texts, number, isCurrent ? current.key : false]);
     return [name, old.get(name) ?? this.group(this.view, action, objects, current, number)];
@@ -47,7 +54,12 @@ export class ObjectList {
     const name = entityText(view, action);
     const head = element(
       "button",
-      { type: "button", class: "quiet action-head", data: { action, key: `action ${action}` }, on: { click: () => this.onChoose(action, objects[0]?.key ?? null) } },
+      {
+        type: "button",
+        class: "quiet action-head",
+        data: { action, key: `action ${action}` },
+        on: { click: () => this.onChoose(action, objects[0]?.key ?? null) },
+      },
       element("span", { class: "soft" }, number + 1),
       element("span", { class: "entity tag-Ac", lang: "ja" }, name),
       linked ? null : element("span", { class: "soft small" }, t("frames.edited")),
@@ -68,35 +80,87 @@ export class ObjectList {
     const open = object.before === null || object.after === null;
     const main = element(
       "button",
-      { type: "button", class: "quiet object-row", "aria-current": isCurrent ? "true" : null, data: { object: object.key, key: `object ${object.key}` }, on: { click: () => this.onChoose(object.action, object.key) } },
+      {
+        type: "button",
+        class: "quiet object-row",
+        "aria-current": isCurrent ? "true" : null,
+        data: { object: object.key, key: `object ${object.key}` },
+        on: { click: () => this.onChoose(object.action, object.key) },
+      },
       element("span", { class: open ? "object-state" : "object-state done", "aria-hidden": "true" }, open ? "○" : "✓"),
-      element("span", { class: "object-name", lang: "ja" }, name, object.traced ? null : element("small", { class: "soft", title: t("frames.untraced") }, " ∗")),
+      element(
+        "span",
+        { class: "object-name", lang: "ja" },
+        name,
+        object.traced ? null : element("small", { class: "soft", title: t("frames.untraced") }, " ∗"),
+      ),
       sides,
     );
     const small = (key, sign, operation, disabled) =>
-      element("button", { type: "button", class: "quiet icon small", title: t(key), "aria-label": `${t(key)}: ${name}`, disabled, data: { key: `${key} ${object.key}` }, on: { click: () => this.session.do(operation) } }, sign);
+      element(
+        "button",
+        {
+          type: "button",
+          class: "quiet icon small",
+          title: t(key),
+          "aria-label": `${t(key)}: ${name}`,
+          disabled,
+          data: { key: `${key} ${object.key}` },
+          on: { click: () => this.session.do(operation) },
+        },
+        sign,
+      );
     const tools = isCurrent && [
       small("frames.up", "↑", { op: "move_object", key: object.key, position: index - 1 }, index === 0),
       small("frames.down", "↓", { op: "move_object", key: object.key, position: index + 1 }, index === count - 1),
       small("frames.remove", "×", { op: "remove_object", key: object.key }, false),
     ];
-    return element("li", { class: object.pending ? "pending" : "" }, main, tools ? element("span", { class: "object-tools" }, tools) : null);
+    return element(
+      "li",
+      { class: object.pending ? "pending" : "" },
+      main,
+      tools ? element("span", { class: "object-tools" }, tools) : null,
+    );
   }
 
   sideBox(view, object, side) {
     const value = object[side];
     const label = `${t(`frames.${side}`)}: ${sideText(value)}`;
-    const box = element("span", { class: `side-box ${typeof value === "number" ? "" : value === "none" ? "hidden-side" : "unset-side"}`, role: "img", "aria-label": label, title: label, data: { side, value: value ?? "" } });
+    const box = element("span", {
+      class: `side-box ${typeof value === "number" ? "" : value === "none" ? "hidden-side" : "unset-side"}`,
+      role: "img",
+      "aria-label": label,
+      title: label,
+      data: { side, value: value ?? "" },
+    });
     if (typeof value === "number" && view.frames) return showThumbnail(box, view.frames, value, 58, 36);
     box.textContent = typeof value === "number" ? value : value === "none" ? "∅" : "";
     return box;
   }
 
   editing(view, { action, linked, traced, name }) {
-    const add = element("button", { type: "button", class: "small", data: { tool: "add", key: `add ${action}` }, on: { click: () => this.askForObject(action, name) } }, `+ ${t("frames.add")}`);
-    const reset = element("button", { type: "button", class: "small", on: { click: () => this.session.do({ op: "reset_objects", action }) } }, t("frames.reset"));
+    const add = element(
+      "button",
+      {
+        type: "button",
+        class: "small",
+        data: { tool: "add", key: `add ${action}` },
+        on: { click: () => this.askForObject(action, name) },
+      },
+      `+ ${t("frames.add")}`,
+    );
+    const reset = element(
+      "button",
+      { type: "button", class: "small", on: { click: () => this.session.do({ op: "reset_objects", action }) } },
+      t("frames.reset"),
+    );
     const objects = traced.map((id) => entityText(view, id)).join("、") || "–";
-    return element("div", { class: "row tight object-editing" }, add, linked ? null : [reset, element("small", { class: "soft" }, t("frames.traced.now", { objects }))]);
+    return element(
+      "div",
+      { class: "row tight object-editing" },
+      add,
+      linked ? null : [reset, element("small", { class: "soft" }, t("frames.traced.now", { objects }))],
+    );
   }
   /** Every entity but the action itself, line by line, to choose the object from. */
   askForObject(action, name) {
@@ -106,9 +170,26 @@ export class ObjectList {
       this.session.do({ op: "add_object", action, object });
     };
     const button = (id, text, tag) =>
-      element("button", { type: "button", lang: "ja", data: { choose: id ?? "" }, on: { click: () => choose(id) } }, text, tag ? element("span", { class: `tag-sample tag-${tag}` }, tag) : null);
-    const lines = Map.groupBy(view.entities.filter((entity) => entity.id !== action), (entity) => `${entity.section}-${entity.line}`);
-    const rows = [...lines.values()].map((line) => element("div", { class: "row tight" }, line.map((entity) => button(entity.id, shownEntity(view, entity), entity.tag))));
-    const dialog = openDialog(t("frames.add.to", { action: name }), element("div", { class: "stack" }, rows, element("div", {}, button(null, t("object.unnamed"), null))));
+      element(
+        "button",
+        { type: "button", lang: "ja", data: { choose: id ?? "" }, on: { click: () => choose(id) } },
+        text,
+        tag ? element("span", { class: `tag-sample tag-${tag}` }, tag) : null,
+      );
+    const lines = Map.groupBy(
+      view.entities.filter((entity) => entity.id !== action),
+      (entity) => `${entity.section}-${entity.line}`,
+    );
+    const rows = [...lines.values()].map((line) =>
+      element(
+        "div",
+        { class: "row tight" },
+        line.map((entity) => button(entity.id, shownEntity(view, entity), entity.tag)),
+      ),
+    );
+    const dialog = openDialog(
+      t("frames.add.to", { action: name }),
+      element("div", { class: "stack" }, rows, element("div", {}, button(null, t("object.unnamed"), null))),
+    );
   }
 }

@@ -1,5 +1,6 @@
-// Operations on their way to the server. Each is kept in the browser's storage from the click until the server has said that it is on
-// the disk, so that neither a dead server nor a closed tab loses one. Sending one twice is harmless: the server knows it by its uuid.
+// Operations on their way to the server. Each is kept in the browser's storage from the click until the server has
+// said that it is on the disk, so that neither a dead server nor a closed tab loses one. Sending one twice is
+// harmless: the server knows it by its uuid.
 
 import { Refusal, documentPath, postJson } from "./api.js";
 
@@ -23,7 +24,10 @@ export function countUnsent(layer) {
   return counts;
 }
 
-/** The queue of one recipe of one layer. `state` is one of "saved", "saving", "waiting" (for the server) and "conflict". */
+/**
+ * The queue of one recipe of one layer. `state` is one of "saved", "saving", "waiting" (for the server) and
+ * "conflict".
+ */
 export class Outbox {
   constructor(layer, recipe, { onAnswer, onRefusal, onChange }) {
     this.layer = layer;
@@ -33,11 +37,11 @@ export class Outbox {
     this.revision = null;
     this.conflict = null;
     this.kept = true;
-    this.counter = 0;
     this.wait = FIRST_WAIT;
     this.timer = null;
     this.closed = false;
     this.queue = this.readStored();
+    this.last = Number.parseInt(this.queue.at(-1)?.key.split("/").at(-1) ?? "0", 10);
   }
 
   /** Begin: send what an earlier visit left behind. `revision` is that of the document as it was just read. */
@@ -48,9 +52,14 @@ export class Outbox {
 
   /** Put an operation (or {op: "undo"} and {op: "redo"}) at the end of the queue. */
   add(operation) {
-    const entry = { uuid: crypto.randomUUID?.() ?? randomName(), operation, base: this.queue.length ? null : this.revision };
-    this.counter += 1;
-    entry.key = `${prefixOf(this.layer, this.recipe)}${String(Date.now()).padStart(15, "0")}-${String(this.counter).padStart(5, "0")}-${entry.uuid}`;
+    const entry = {
+      uuid: crypto.randomUUID?.() ?? randomName(),
+      operation,
+      base: this.queue.length ? null : this.revision,
+    };
+    // Names sort in the order of the clicks, even if the clock was set back meanwhile.
+    this.last = Math.max(Date.now(), this.last + 1);
+    entry.key = `${prefixOf(this.layer, this.recipe)}${String(this.last).padStart(15, "0")}-${entry.uuid}`;
     this.queue.push(entry);
     this.store(entry);
     this.pump();
@@ -179,7 +188,10 @@ function randomName() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Send what earlier visits left unsent of other recipes, in the background; what conflicts waits until its recipe is opened. */
+/**
+ * Send what earlier visits left unsent of other recipes, in the background; what conflicts waits until its recipe is
+ * opened.
+ */
 export function sendLeftovers(layer, onChange) {
   return [...countUnsent(layer).keys()].map((recipe) => {
     const box = new Outbox(layer, recipe, { onAnswer: onChange, onRefusal: () => {}, onChange });

@@ -30,7 +30,13 @@ export async function RecipesPage(app, route) {
 }
 
 function chooseAnnotator(app, route) {
-  const name = element("input", { type: "text", id: "new-name", maxlength: 40, autocomplete: "off", value: route.layer ?? "" });
+  const name = element("input", {
+    type: "text",
+    id: "new-name",
+    maxlength: 40,
+    autocomplete: "off",
+    value: route.layer ?? "",
+  });
   const problem = element("p", { class: "problem", role: "alert" });
   const begin = async (event) => {
     event.preventDefault();
@@ -77,12 +83,18 @@ class Recipes {
 
   draw() {
     document.title = `${t("recipes.title", { release: this.app.server.release })} · ${this.layer}`;
-    const search = element("input", { type: "search", placeholder: t("recipes.search"), "aria-label": t("recipes.search") });
+    const search = element("input", {
+      type: "search",
+      placeholder: t("recipes.search"),
+      "aria-label": t("recipes.search"),
+    });
     search.addEventListener("input", () => {
       this.wanted = search.value.trim().toLowerCase();
       this.fillRows();
     });
-    const heads = ["recipe", "words", "flows", "frames", "suggested"].map((name) => element("th", { scope: "col" }, t(`recipes.${name}`)));
+    const heads = ["recipe", "words", "flows", "frames", "suggested"].map((name) =>
+      element("th", { scope: "col" }, t(`recipes.${name}`)),
+    );
     replaceContent(
       this.app.root,
       topBar(this.app, {
@@ -92,7 +104,12 @@ class Recipes {
       element(
         "main",
         { class: "page" },
-        element("div", { class: "row spread" }, element("h1", {}, t("recipes.title", { release: this.app.server.release })), this.tools()),
+        element(
+          "div",
+          { class: "row spread" },
+          element("h1", {}, t("recipes.title", { release: this.app.server.release })),
+          this.tools(),
+        ),
         element("div", { class: "row spread" }, element("p", { class: "soft" }, this.totals()), search),
         element("table", { class: "recipes panel" }, element("thead", {}, element("tr", {}, heads)), this.body),
       ),
@@ -116,7 +133,11 @@ class Recipes {
   tools() {
     const layers = this.app.server.layers.filter((layer) => layer.kind !== "gold").map((layer) => layer.name);
     const agreement = this.app.server.curating
-      ? link(layers.length > 1 ? agreementAddress(layers[0], layers[1]) : "/agreement", { class: "button" }, t("recipes.agreement"))
+      ? link(
+          layers.length > 1 ? agreementAddress(layers[0], layers[1]) : "/agreement",
+          { class: "button" },
+          t("recipes.agreement"),
+        )
       : null;
     return element(
       "div",
@@ -132,13 +153,22 @@ class Recipes {
     const finished = element("input", { type: "checkbox", id: "only-finished" });
     const links = ["release", "text", "brat"].map((format) => {
       const anchor = element("a", { download: true }, t(`export.${format}`));
-      const aim = () => anchor.setAttribute("href", `${layerPath(this.layer)}/export?format=${format}${finished.checked ? "&done=true" : ""}`);
+      const aim = () =>
+        anchor.setAttribute(
+          "href",
+          `${layerPath(this.layer)}/export?format=${format}${finished.checked ? "&done=true" : ""}`,
+        );
       finished.addEventListener("change", aim);
       aim();
       return element("li", {}, anchor);
     });
     const choice = element("label", { class: "row tight", for: "only-finished" }, finished, t("export.done"));
-    return element("details", { class: "menu" }, element("summary", { class: "button" }, t("recipes.export")), element("div", { class: "menu-body panel" }, element("ul", {}, links), choice));
+    return element(
+      "details",
+      { class: "menu" },
+      element("summary", { class: "button" }, t("recipes.export")),
+      element("div", { class: "menu-body panel" }, element("ul", {}, links), choice),
+    );
   }
 
   totals() {
@@ -149,29 +179,50 @@ class Recipes {
   fillRows() {
     if (this.closed) return;
     const unsent = countUnsent(this.layer);
-    const rows = this.listing.recipes.filter((row) => `${row.id} ${row.title ?? ""}`.toLowerCase().includes(this.wanted));
+    const rows = this.listing.recipes.filter((row) =>
+      `${row.id} ${row.title ?? ""}`.toLowerCase().includes(this.wanted),
+    );
     const nothing = element("tr", {}, element("td", { colspan: 5 }, t("recipes.none")));
     replaceContent(this.body, rows.length ? rows.map((row) => this.row(row, unsent.get(row.id) ?? 0)) : nothing);
   }
 
   row(row, unsent) {
     const first = ["words", "flows", "frames"].find((step) => !row.done[step]) ?? "words";
-    const title = link(editorAddress(row.id, first, this.layer), { class: "recipe-title", lang: "ja" }, row.title ?? row.id);
+    const title = link(
+      editorAddress(row.id, first, this.layer),
+      { class: "recipe-title", lang: "ja" },
+      row.title ?? row.id,
+    );
     const cells = {
       words: t("recipes.words.count", row),
       flows: t("recipes.flows.count", row),
-      frames: row.frames ? t("recipes.frames.count", { set: row.objects_set, objects: row.objects }) : t("recipes.noframes"),
+      frames: row.frames
+        ? t("recipes.frames.count", { set: row.objects_set, objects: row.objects })
+        : t("recipes.noframes"),
     };
     const steps = Object.entries(cells).map(([step, text]) =>
-      element("td", {}, link(editorAddress(row.id, step, this.layer), { class: row.done[step] ? "step-cell done" : "step-cell", data: { recipe: row.id, step } },
-        element("span", { class: "step-mark", "aria-hidden": "true" }, row.done[step] ? "✓" : ""), text,
-        row.done[step] ? element("span", { class: "visually-hidden" }, t("recipes.done")) : null)),
+      element(
+        "td",
+        {},
+        link(
+          editorAddress(row.id, step, this.layer),
+          { class: row.done[step] ? "step-cell done" : "step-cell", data: { recipe: row.id, step } },
+          element("span", { class: "step-mark", "aria-hidden": "true" }, row.done[step] ? "✓" : ""),
+          text,
+          row.done[step] ? element("span", { class: "visually-hidden" }, t("recipes.done")) : null,
+        ),
+      ),
     );
     return element(
       "tr",
       {},
-      element("th", { scope: "row" }, title, element("div", { class: "soft small" }, row.id),
-        unsent ? element("div", { class: "flag" }, t("recipes.unsent", { count: unsent })) : null),
+      element(
+        "th",
+        { scope: "row" },
+        title,
+        element("div", { class: "soft small" }, row.id),
+        unsent ? element("div", { class: "flag" }, t("recipes.unsent", { count: unsent })) : null,
+      ),
       steps,
       element("td", { class: "soft" }, row.pending + row.accepted ? t("recipes.suggested.count", row) : "–"),
     );

@@ -1,5 +1,5 @@
-// What the document will look like once the server has answered: shown at once, marked as pending, and replaced by the server's own
-// answer. Nothing is decided here; where a prediction is wrong, the answer mends it.
+// What the document will look like once the server has answered: shown at once, marked as pending, and replaced by the
+// server's own answer. Nothing is decided here; where a prediction is wrong, the answer mends it.
 
 /** The document with all queued operations applied. */
 export function predict(document, operations) {
@@ -31,7 +31,9 @@ function changing(document) {
 const PREDICTIONS = {
   tag(doc, { section, line, start, end, tag }) {
     const id = `${section}-${line}-${start}`;
-    const inside = doc.entities.filter((e) => e.section === section && e.line === line && e.start >= start && e.end <= end);
+    const inside = doc.entities.filter(
+      (e) => e.section === section && e.line === line && e.start >= start && e.end <= end,
+    );
     for (const entity of inside) rename(doc, entity.id, id);
     doc.entities = doc.entities.filter((e) => !inside.includes(e));
     insertEntity(doc, { id, tag, section, line, start, end, text: null, origin: null, pending: true });
@@ -49,7 +51,13 @@ const PREDICTIONS = {
   split(doc, { entity, at, tag }) {
     const first = doc.entities.find((e) => e.id === entity);
     if (!first || at <= first.start || at >= first.end) return;
-    const second = { ...first, id: `${first.section}-${first.line}-${at}`, start: at, tag: tag ?? first.tag, pending: true };
+    const second = {
+      ...first,
+      id: `${first.section}-${first.line}-${at}`,
+      start: at,
+      tag: tag ?? first.tag,
+      pending: true,
+    };
     Object.assign(first, { end: at, pending: true });
     insertEntity(doc, second);
   },
@@ -69,7 +77,8 @@ const PREDICTIONS = {
     doc.flows = doc.flows.filter((f) => f.start !== start || f.end !== end || f.label !== label);
   },
   relabel(doc, { start, end, label, to }) {
-    for (const f of doc.flows) if (f.start === start && f.end === end && f.label === label) Object.assign(f, { label: to, pending: true });
+    for (const f of doc.flows)
+      if (f.start === start && f.end === end && f.label === label) Object.assign(f, { label: to, pending: true });
   },
   frame(doc, change) {
     setSide(doc, change);
@@ -128,5 +137,10 @@ function rename(doc, from, to) {
   const seen = new Set();
   doc.flows = doc.flows
     .map((f) => ({ ...f, start: f.start === from ? to : f.start, end: f.end === from ? to : f.end }))
-    .filter((f) => f.start !== f.end && !seen.has(JSON.stringify([f.start, f.end, f.label])) && seen.add(JSON.stringify([f.start, f.end, f.label])));
+    .filter(
+      (f) =>
+        f.start !== f.end &&
+        !seen.has(JSON.stringify([f.start, f.end, f.label])) &&
+        seen.add(JSON.stringify([f.start, f.end, f.label])),
+    );
 }

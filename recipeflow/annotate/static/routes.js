@@ -1,4 +1,5 @@
-// Where the page is: the address holds recipe, step and annotator, so that reload, Back and a duplicated tab come to the same place.
+// Where the page is: the address holds recipe, step and annotator, so that reload, Back and a duplicated tab come to
+// the same place.
 
 import { element } from "/shared/dom.js";
 
@@ -17,7 +18,12 @@ export function followRoutes(handler) {
 export function readRoute(location) {
   const parts = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
   const query = new URLSearchParams(location.search);
-  const common = { layer: query.get("layer"), first: query.get("first"), second: query.get("second"), guided: query.has("guide") };
+  const common = {
+    layer: query.get("layer"),
+    first: query.get("first"),
+    second: query.get("second"),
+    guided: query.has("guide"),
+  };
   if (parts[0] === "r" && parts[1]) {
     return { ...common, page: "editor", recipe: parts[1], step: STEPS.includes(parts[2]) ? parts[2] : "words" };
   }

@@ -1,10 +1,14 @@
-// One recipe of one annotator as this page knows it: what the server confirmed, what is on its way, and the sum of both.
+// One recipe of one annotator as this page knows it: what the server confirmed, what is on its way, and the sum of
+// both.
 
 import { documentPath, getJson } from "./api.js";
 import { Outbox } from "./outbox.js";
 import { predict } from "./predict.js";
 
-/** Read a recipe and follow it. `view` is what to draw; `onChange()` is called after every change of it or of the state of saving. */
+/**
+ * Read a recipe and follow it. `view` is what to draw; `onChange()` is called after every change of it or of the state
+ * of saving.
+ */
 export class Session {
   static async open(layer, recipe) {
     const session = new Session(layer, recipe);
@@ -83,10 +87,15 @@ export class Session {
   }
 
   predictAgain() {
-    this.view = predict(this.confirmed, this.outbox.queue.map((entry) => entry.operation));
+    this.view = predict(
+      this.confirmed,
+      this.outbox.queue.map((entry) => entry.operation),
+    );
   }
 
-  /** Look again at what the server has, when this tab comes back to the front: another tab may have worked meanwhile. */
+  /**
+   * Look again at what the server has, when this tab comes back to the front: another tab may have worked meanwhile.
+   */
   async refresh() {
     if (document.visibilityState !== "visible") return;
     if (this.outbox.queue.length) {

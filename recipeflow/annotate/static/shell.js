@@ -48,7 +48,11 @@ export class Notices {
 
   show(text, kind = "plain") {
     clearTimeout(this.timer);
-    const close = element("button", { type: "button", class: "quiet", "aria-label": t("close"), on: { click: () => this.clear() } }, "×");
+    const close = element(
+      "button",
+      { type: "button", class: "quiet", "aria-label": t("close"), on: { click: () => this.clear() } },
+      "×",
+    );
     replaceContent(this.element, element("div", { class: `notice ${kind}` }, element("p", {}, text), close));
     this.timer = setTimeout(() => this.clear(), 12_000);
   }
@@ -59,11 +63,24 @@ export class Notices {
   }
 }
 
-/** Draw again inside `root` and leave the focus on the element that stands for the same thing (the same `data-key`). */
+/**
+ * Draw again inside `root` and leave the focus on the element that stands for the same thing (the same `data-key`).
+ */
 export function keepFocus(root, draw) {
   const key = root.contains(document.activeElement) ? document.activeElement.dataset.key : null;
   draw();
   if (key) root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+}
+
+/** Put a small panel below `box` (in pixels of the window), or above it where there is no room, within its scrolling parent. */
+export function placeBeside(panel, scroller, box) {
+  const space = scroller.getBoundingClientRect();
+  const left = Math.min(box.left - space.left, space.width - panel.offsetWidth - 24);
+  const below = box.bottom - space.top + 10;
+  const above = box.top - space.top - panel.offsetHeight - 10;
+  const fits = below + panel.offsetHeight < space.height;
+  panel.style.left = `${Math.max(left, 8)}px`;
+  panel.style.top = `${scroller.scrollTop + (fits ? below : Math.max(above, 8))}px`;
 }
 
 /** Whether a key press belongs to a field or a dialog and not to the page. */
@@ -72,12 +89,37 @@ export function isTyping(event) {
 }
 
 const KEYS = {
-  everywhere: [["Ctrl Z", "undo"], ["Ctrl Shift Z", "redo"], ["[ ]", "steps"], ["Esc", "escape"], ["?", "help"]],
-  words: [["← →", "words.move"], ["Shift ← →", "words.extend"], ["1 – 8", "words.tag"], ["S", "words.split"], ["Delete", "words.remove"]],
-  flows: [["← → ↑ ↓", "flows.move"], ["Enter", "flows.pick"], ["1 – 0 , Q W E", "flows.label"], ["Delete", "flows.delete"]],
+  everywhere: [
+    ["Ctrl Z", "undo"],
+    ["Ctrl Shift Z", "redo"],
+    ["[ ]", "steps"],
+    ["Esc", "escape"],
+    ["?", "help"],
+  ],
+  words: [
+    ["← →", "words.move"],
+    ["Shift ← →", "words.extend"],
+    ["1 – 8", "words.tag"],
+    ["S", "words.split"],
+    ["Delete", "words.remove"],
+  ],
+  flows: [
+    ["← → ↑ ↓", "flows.move"],
+    ["Enter", "flows.pick"],
+    ["1 – 0 , Q W E", "flows.label"],
+    ["Delete", "flows.delete"],
+  ],
   frames: [
-    ["← →", "frames.move"], ["↑ ↓", "frames.rows"], ["B", "frames.before"], ["A", "frames.after"], ["N", "frames.hidden"],
-    ["O", "frames.offer"], ["X", "frames.clear"], ["J", "frames.open"], ["K L", "frames.object"], ["− +", "frames.zoom"],
+    ["← →", "frames.move"],
+    ["↑ ↓", "frames.rows"],
+    ["B", "frames.before"],
+    ["A", "frames.after"],
+    ["N", "frames.hidden"],
+    ["O", "frames.offer"],
+    ["X", "frames.clear"],
+    ["J", "frames.open"],
+    ["K L", "frames.object"],
+    ["− +", "frames.zoom"],
   ],
 };
 
@@ -88,7 +130,11 @@ export function openHelp() {
       "section",
       {},
       element("h3", {}, step === "everywhere" ? t("keys.everywhere") : t(`step.${step}`)),
-      element("dl", { class: "keys" }, keys.map(([key, name]) => [element("dt", {}, keyCaps(key)), element("dd", {}, t(`keys.${name}`))])),
+      element(
+        "dl",
+        { class: "keys" },
+        keys.map(([key, name]) => [element("dt", {}, keyCaps(key)), element("dd", {}, t(`keys.${name}`))]),
+      ),
     ),
   );
   openDialog(t("keys.title"), element("div", { class: "key-groups" }, parts));

@@ -1,4 +1,5 @@
-// Step 2: flows between entities. Click where one starts and where it ends, or drag, then choose one of the thirteen labels.
+// Step 2: flows between entities. Click where one starts and where it ends, or drag, then choose one of the thirteen
+// labels.
 
 import { ArcLayer, flowKey, labelFilter } from "/shared/arcs.js";
 import { element, replaceContent } from "/shared/dom.js";
@@ -9,7 +10,7 @@ import { entityText } from "./describe.js";
 import { FlowList } from "./flow_list.js";
 import { FlowPointer } from "./flow_pointer.js";
 import { language, t } from "./language.js";
-import { keepFocus } from "./shell.js";
+import { keepFocus, placeBeside } from "./shell.js";
 import { openSuggestions } from "./suggestions.js";
 
 const LABEL_KEYS = "1234567890qwe";
@@ -23,7 +24,12 @@ export class FlowsStep {
     this.text = element("div");
     this.host = element("div", { class: "arc-host flow-host" }, this.text);
     this.arcs = new ArcLayer(this.host, { onPick: (flow) => this.pickFlow(flow) });
-    this.floating = element("div", { class: "floating panel label-choice", role: "toolbar", "aria-label": t("flows.choose"), hidden: true });
+    this.floating = element("div", {
+      class: "floating panel label-choice",
+      role: "toolbar",
+      "aria-label": t("flows.choose"),
+      hidden: true,
+    });
     this.scroller = element("div", { class: "text-scroller panel" }, this.host, this.floating);
     this.main = element("div", { class: "step-main" }, this.scroller);
     this.said = element("p", { class: "selection-said", "aria-live": "polite" });
@@ -33,11 +39,22 @@ export class FlowsStep {
       onChoose: (flow) => this.pickFlow(flow),
       onDelete: (flow) => this.unflow(flow),
     });
-    this.filter = labelFilter(LABELS.map((label) => label.id), {
-      nameLabel: (label) => nameOf(LABELS, label, language()),
-      onChange: (labels) => this.showLabels(labels),
-    });
-    this.side = element("section", { class: "stack" }, this.said, this.open, element("h3", {}, t("flows.show")), this.filter, this.list.element);
+    this.filter = labelFilter(
+      LABELS.map((label) => label.id),
+      {
+        nameLabel: (label) => nameOf(LABELS, label, language()),
+        onChange: (labels) => this.showLabels(labels),
+      },
+    );
+    this.side = element(
+      "section",
+      { class: "stack" },
+      this.said,
+      this.open,
+      element("h3", {}, t("flows.show")),
+      this.filter,
+      this.list.element,
+    );
     this.pointer = new FlowPointer(this.host, {
       onClick: (id) => this.click(id),
       onDrag: (start, end) => this.openPair(start, end),
@@ -70,7 +87,9 @@ export class FlowsStep {
     });
     if (!view.entities.some((entity) => entity.id === this.stop)) this.stop = view.entities[0]?.id;
     const options = { heading: (name) => t(`section.${name}`), entityProps: look };
-    keepFocus(this.host, () => (this.text.firstChild ? refreshText(this.text, view, options) : this.text.append(recipeText(view, options))));
+    keepFocus(this.host, () =>
+      this.text.firstChild ? refreshText(this.text, view, options) : this.text.append(recipeText(view, options)),
+    );
     this.spans = new Map([...this.host.querySelectorAll("[data-entity]")].map((span) => [span.dataset.entity, span]));
     this.drawArcs();
     this.drawOpen();
@@ -79,7 +98,11 @@ export class FlowsStep {
   }
 
   drawArcs() {
-    const suggested = openSuggestions(this.view, "flow").map((suggestion) => ({ ...suggestion.item, className: "suggested", suggestion }));
+    const suggested = openSuggestions(this.view, "flow").map((suggestion) => ({
+      ...suggestion.item,
+      className: "suggested",
+      suggestion,
+    }));
     const made = this.view.flows.map((flow) => (flow.pending ? { ...flow, className: "pending" } : flow));
     this.arcs.draw([...made, ...suggested]);
     this.focusArcs();
@@ -92,12 +115,18 @@ export class FlowsStep {
         this.click(id);
         this.spans.get(id)?.scrollIntoView({ block: "center" });
       };
-      return element("button", { type: "button", class: "small", lang: "ja", data: { key: `open ${id}` }, on: { click: look } }, entityText(this.view, id));
+      return element(
+        "button",
+        { type: "button", class: "small", lang: "ja", data: { key: `open ${id}` }, on: { click: look } },
+        entityText(this.view, id),
+      );
     });
     replaceContent(
       this.open,
       element("h3", {}, t("flows.open", { count: ids.length })),
-      ids.length ? element("div", { class: "row tight wrap" }, chips) : element("p", { class: "soft small" }, t("flows.open.none")),
+      ids.length
+        ? element("div", { class: "row tight wrap" }, chips)
+        : element("p", { class: "soft small" }, t("flows.open.none")),
     );
   }
 
@@ -161,8 +190,14 @@ export class FlowsStep {
     }
     this.focusArcs();
     this.list.update(this.view, this.start);
-    const names = { start: this.start && entityText(this.view, this.start), end: this.chosen && entityText(this.view, this.chosen.end) };
-    replaceContent(this.said, this.chosen ? t("flows.pair", names) : this.start ? t("flows.from", names) : t("flows.hint"));
+    const names = {
+      start: this.start && entityText(this.view, this.start),
+      end: this.chosen && entityText(this.view, this.chosen.end),
+    };
+    replaceContent(
+      this.said,
+      this.chosen ? t("flows.pair", names) : this.start ? t("flows.from", names) : t("flows.hint"),
+    );
     this.floating.hidden = !this.chosen;
     if (this.chosen) this.drawLabels(names);
   }
@@ -171,7 +206,9 @@ export class FlowsStep {
     const { start, end, flow, suggestion } = this.chosen;
     const tags = [start, end].map((id) => this.view.entities.find((entity) => entity.id === id).tag);
     const likely = new Set(this.likely[tags.join(">")] ?? []);
-    const there = new Set(this.view.flows.filter((each) => each.start === start && each.end === end).map((each) => each.label));
+    const there = new Set(
+      this.view.flows.filter((each) => each.start === start && each.end === end).map((each) => each.label),
+    );
     const choices = LABELS.map(({ id }, i) =>
       element(
         "button",
@@ -188,27 +225,32 @@ export class FlowsStep {
         element("span", {}, nameOf(LABELS, id, language())),
       ),
     );
-    const small = (name, act) => element("button", { type: "button", class: "small", data: { tool: name }, on: { click: act } }, t(name));
+    const small = (name, act) =>
+      element("button", { type: "button", class: "small", data: { tool: name }, on: { click: act } }, t(name));
     const tools = suggestion
-      ? [small("suggest.accept", () => this.settle(suggestion, true)), small("suggest.reject", () => this.settle(suggestion, false)), element("span", { class: "origin" }, suggestion.origin)]
+      ? [
+          small("suggest.accept", () => this.settle(suggestion, true)),
+          small("suggest.reject", () => this.settle(suggestion, false)),
+          element("span", { class: "origin" }, suggestion.origin),
+        ]
       : [flow ? small("flows.delete", () => this.unflow(flow)) : null];
     replaceContent(
       this.floating,
-      element("div", { class: "row spread" }, element("strong", { lang: "ja" }, t("flows.pair", names)), element("div", { class: "row tight" }, tools, small("flows.cancel", () => this.cancel()))),
+      element(
+        "div",
+        { class: "row spread" },
+        element("strong", { lang: "ja" }, t("flows.pair", names)),
+        element(
+          "div",
+          { class: "row tight" },
+          tools,
+          small("flows.cancel", () => this.cancel()),
+        ),
+      ),
       flow && !suggestion ? element("p", { class: "soft small" }, t("flows.relabel")) : null,
       element("div", { class: "label-grid" }, choices),
     );
-    this.placeFloating(end);
-  }
-
-  placeFloating(id) {
-    const space = this.scroller.getBoundingClientRect();
-    const box = this.spans.get(id).getBoundingClientRect();
-    const fits = box.bottom + this.floating.offsetHeight + 16 < space.bottom;
-    const above = box.top - space.top - this.floating.offsetHeight - 10;
-    const top = fits ? box.bottom - space.top + 10 : Math.max(above, 8);
-    this.floating.style.left = `${Math.max(8, Math.min(box.left - space.left, space.width - this.floating.offsetWidth - 24))}px`;
-    this.floating.style.top = `${top + this.scroller.scrollTop}px`;
+    placeBeside(this.floating, this.scroller, this.spans.get(end).getBoundingClientRect());
   }
 
   choose(label) {
@@ -237,21 +279,29 @@ export class FlowsStep {
   onKey(event) {
     const focused = document.activeElement?.dataset.entity;
     const label = LABEL_KEYS.indexOf(event.key.toLowerCase());
-    if (this.chosen && event.key.length === 1 && label >= 0) return this.choose(LABELS[label].id), true;
-    if ((event.key === "Enter" || event.key === " ") && focused) return this.click(focused), true;
-    if (event.key === "Escape") return this.cancel(), true;
-    if ((event.key === "Delete" || event.key === "Backspace") && this.chosen?.flow) return this.unflow(this.chosen.flow), true;
+    if (this.chosen && event.key.length === 1 && label >= 0) return (this.choose(LABELS[label].id), true);
+    if ((event.key === "Enter" || event.key === " ") && focused) return (this.click(focused), true);
+    if (event.key === "Escape") return (this.cancel(), true);
+    if ((event.key === "Delete" || event.key === "Backspace") && this.chosen?.flow)
+      return (this.unflow(this.chosen.flow), true);
     return event.key.startsWith("Arrow") && this.moveFocus(event.key, focused);
   }
 
-  /** Arrow keys walk over the entities: left and right in reading order, up and down to the nearest of the next row. */
+  /**
+   * Arrow keys walk over the entities: left and right in reading order, up and down to the nearest of the next row.
+   */
   moveFocus(key, focused) {
     const ids = [...this.spans.keys()];
     const from = focused ?? this.stop;
     if (!ids.length) return false;
     const at = ids.indexOf(from);
     const sideways = { ArrowLeft: at - 1, ArrowRight: at + 1 }[key];
-    const to = focused === undefined ? from : sideways === undefined ? nearestRow(this.spans, from, key === "ArrowUp" ? -1 : 1) : ids[sideways];
+    const to =
+      focused === undefined
+        ? from
+        : sideways === undefined
+          ? nearestRow(this.spans, from, key === "ArrowUp" ? -1 : 1)
+          : ids[sideways];
     if (to === undefined || to === null) return true;
     this.stop = to;
     this.spans.get(from).tabIndex = -1;

@@ -1,4 +1,5 @@
-// Step 3: the frames before and after each action, object by object. Click a frame in the one filmstrip, then Before or After.
+// Step 3: the frames before and after each action, object by object. Click a frame in the one filmstrip, then Before
+// or After.
 
 import { element, replaceContent } from "/shared/dom.js";
 import { recipeText } from "/shared/words.js";
@@ -24,13 +25,25 @@ export class FramesStep {
     this.picture = element("img", { class: "stage-picture", alt: "" });
     this.blur = element("div", { class: "stage-blur" });
     this.picture.addEventListener("load", () => this.picture.classList.remove("loading"));
-    this.stage = element("figure", { class: "stage" }, element("div", { class: "stage-frame" }, this.blur, this.picture), this.caption);
+    this.stage = element(
+      "figure",
+      { class: "stage" },
+      element("div", { class: "stage-frame" }, this.blur, this.picture),
+      this.caption,
+    );
     this.controls = element("section", { class: "controls stack" });
-    this.strip = this.frames && new Filmstrip(this.frames, { onPick: () => this.onPicked(), onHover: (number) => this.hover(number) });
+    this.strip =
+      this.frames &&
+      new Filmstrip(this.frames, { onPick: () => this.onPicked(), onHover: (number) => this.hover(number) });
     this.progress = element("div", { class: "row spread" });
     this.list = new ObjectList(this.session, (action, key) => this.go(action, key));
     const upper = element("div", { class: "frames-upper panel" }, this.frames ? this.stage : null, this.controls);
-    this.main = element("div", { class: "step-main" }, upper, this.strip?.element ?? element("p", { class: "panel" }, t("frames.none")));
+    this.main = element(
+      "div",
+      { class: "step-main" },
+      upper,
+      this.strip?.element ?? element("p", { class: "panel" }, t("frames.none")),
+    );
     this.side = element("section", { class: "stack" }, this.progress, this.list.element);
   }
 
@@ -46,8 +59,15 @@ export class FramesStep {
 
   /** Keep to the object at hand; when it is gone, the next of its action, or the first that is open. */
   settleCurrent() {
-    if (this.object || (this.current.key === null && this.view.actions.some(({ action }) => action === this.current.action))) return;
-    const next = this.view.objects.find((object) => object.action === this.current.action) ?? this.findOpen() ?? this.view.objects[0];
+    if (
+      this.object ||
+      (this.current.key === null && this.view.actions.some(({ action }) => action === this.current.action))
+    )
+      return;
+    const next =
+      this.view.objects.find((object) => object.action === this.current.action) ??
+      this.findOpen() ??
+      this.view.objects[0];
     this.current = { action: next?.action ?? this.view.actions[0]?.action ?? null, key: next?.key ?? null };
     this.showFramesOf(this.object);
   }
@@ -70,21 +90,43 @@ export class FramesStep {
   showFramesOf(object) {
     if (!object || !this.strip) return;
     const { objects } = this.view;
-    const earlier = objects.slice(0, objects.indexOf(object)).findLast((each) => SIDES.some((side) => typeof each[side] === "number"));
-    const number = [object.before, object.after, object.offer, earlier?.after, earlier?.before].find((value) => typeof value === "number");
+    const earlier = objects
+      .slice(0, objects.indexOf(object))
+      .findLast((each) => SIDES.some((side) => typeof each[side] === "number"));
+    const number = [object.before, object.after, object.offer, earlier?.after, earlier?.before].find(
+      (value) => typeof value === "number",
+    );
     if (number !== undefined) this.strip.pick(number);
   }
 
   drawObject() {
     const { objects } = this.view;
     const set = objects.filter((object) => SIDES.every((side) => object[side] !== null)).length;
-    const next = element("button", { type: "button", class: "small", data: { tool: "next", key: "next open" }, disabled: set === objects.length, on: { click: () => this.goOpen() } },
-      t(set === objects.length && set ? "frames.alldone" : "frames.nextopen"), set === objects.length ? null : element("kbd", { "aria-hidden": "true" }, "J"));
-    keepFocus(this.progress, () => replaceContent(this.progress, element("strong", {}, t("frames.progress", { set, objects: objects.length })), next));
+    const next = element(
+      "button",
+      {
+        type: "button",
+        class: "small",
+        data: { tool: "next", key: "next open" },
+        disabled: set === objects.length,
+        on: { click: () => this.goOpen() },
+      },
+      t(set === objects.length && set ? "frames.alldone" : "frames.nextopen"),
+      set === objects.length ? null : element("kbd", { "aria-hidden": "true" }, "J"),
+    );
+    keepFocus(this.progress, () =>
+      replaceContent(
+        this.progress,
+        element("strong", {}, t("frames.progress", { set, objects: objects.length })),
+        next,
+      ),
+    );
     this.list.update(this.view, this.current);
     this.drawControls();
     if (!this.strip) return;
-    const used = new Set(objects.flatMap((object) => [object.before, object.after]).filter((value) => typeof value === "number"));
+    const used = new Set(
+      objects.flatMap((object) => [object.before, object.after]).filter((value) => typeof value === "number"),
+    );
     this.strip.mark(this.object?.before ?? null, this.object?.after ?? null, used);
     this.drawStage();
   }
@@ -95,8 +137,20 @@ export class FramesStep {
       replaceContent(
         this.controls,
         this.current.action ? this.contextLine() : element("p", {}, t("frames.noobjects")),
-        object ? element("h2", { lang: "ja" }, `${entityText(this.view, object.object)} · ${entityText(this.view, object.action)}`) : null,
-        object ? element("div", { class: "side-cards" }, SIDES.map((side) => this.sideCard(object, side))) : null,
+        object
+          ? element(
+              "h2",
+              { lang: "ja" },
+              `${entityText(this.view, object.object)} · ${entityText(this.view, object.action)}`,
+            )
+          : null,
+        object
+          ? element(
+              "div",
+              { class: "side-cards" },
+              SIDES.map((side) => this.sideCard(object, side)),
+            )
+          : null,
       ),
     );
   }
@@ -106,10 +160,19 @@ export class FramesStep {
     const action = this.view.entities.find((entity) => entity.id === this.current.action);
     if (!action) return null;
     const line = this.view.sections[action.section].lines[action.line];
-    const here = this.view.entities.filter((entity) => entity.section === action.section && entity.line === action.line);
-    const mini = { sections: [{ name: "instructions", lines: [line] }], entities: here.map((entity) => ({ ...entity, section: 0, line: 0 })) };
+    const here = this.view.entities.filter(
+      (entity) => entity.section === action.section && entity.line === action.line,
+    );
+    const mini = {
+      sections: [{ name: "instructions", lines: [line] }],
+      entities: here.map((entity) => ({ ...entity, section: 0, line: 0 })),
+    };
     const marked = [action.id, this.object?.object];
-    return element("div", { class: "context-line" }, recipeText(mini, { entityProps: (entity) => ({ class: marked.includes(entity.id) ? "at-hand" : "" }) }));
+    return element(
+      "div",
+      { class: "context-line" },
+      recipeText(mini, { entityProps: (entity) => ({ class: marked.includes(entity.id) ? "at-hand" : "" }) }),
+    );
   }
 
   sideCard(object, side) {
@@ -118,21 +181,59 @@ export class FramesStep {
     const picked = this.strip?.picked;
     const use = element(
       "button",
-      { type: "button", class: value === null ? "primary" : "", disabled: picked === undefined, data: { set: side, key: `set ${side}` }, on: { click: () => this.set(side, picked) } },
+      {
+        type: "button",
+        class: value === null ? "primary" : "",
+        disabled: picked === undefined,
+        data: { set: side, key: `set ${side}` },
+        on: { click: () => this.set(side, picked) },
+      },
       picked === undefined ? name : t("frames.use", { side: name, number: picked }),
       element("kbd", { "aria-hidden": "true" }, SIDE_KEYS[side]),
     );
     const small = (label, tool, next, disabled) =>
-      element("button", { type: "button", class: "small", disabled, data: { tool, side, key: `${tool} ${side}` }, on: { click: () => this.set(side, next) } }, label);
+      element(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          disabled,
+          data: { tool, side, key: `${tool} ${side}` },
+          on: { click: () => this.set(side, next) },
+        },
+        label,
+      );
     const offered = side === "before" && object.offer !== null && value === null;
     return element(
       "div",
       { class: "side-card", data: { side, value: value ?? "" } },
-      element("div", { class: "row spread" }, element("h3", {}, name), element("span", { class: value === null ? "soft" : "" }, sideText(value))),
+      element(
+        "div",
+        { class: "row spread" },
+        element("h3", {}, name),
+        element("span", { class: value === null ? "soft" : "" }, sideText(value)),
+      ),
       this.sidePicture(value),
       use,
-      offered ? element("button", { type: "button", class: "small", data: { tool: "offer", key: "offer" }, on: { click: () => this.set("before", object.offer) } }, t("frames.offer", { number: object.offer }), element("kbd", { "aria-hidden": "true" }, "O")) : null,
-      element("div", { class: "row tight" }, small(t("frames.hidden"), "hidden", "none", value === "none"), small(t("frames.clear"), "clear", null, value === null)),
+      offered
+        ? element(
+            "button",
+            {
+              type: "button",
+              class: "small",
+              data: { tool: "offer", key: "offer" },
+              on: { click: () => this.set("before", object.offer) },
+            },
+            t("frames.offer", { number: object.offer }),
+            element("kbd", { "aria-hidden": "true" }, "O"),
+          )
+        : null,
+      element(
+        "div",
+        { class: "row tight" },
+        small(t("frames.hidden"), "hidden", "none", value === "none"),
+        small(t("frames.clear"), "clear", null, value === null),
+      ),
     );
   }
 
@@ -168,7 +269,10 @@ export class FramesStep {
     this.drawStage();
   }
 
-  /** The large view: the frame under the pointer, else the chosen one; its thumbnail fills in until the picture is there. */
+  /**
+   * The large view: the frame under the pointer, else the chosen one; its thumbnail fills in until the picture is
+   * there.
+   */
   drawStage() {
     const number = this.hovered ?? this.strip.picked;
     if (number === this.staged) return;
@@ -184,12 +288,12 @@ export class FramesStep {
     const { object } = this;
     const key = event.key.toLowerCase();
     const side = SIDES.find((each) => SIDE_KEYS[each].toLowerCase() === key);
-    if (side) return this.set(side, this.strip?.picked ?? null), true;
-    if (key === "n" && object) return this.set(SIDES.find((each) => object[each] === null) ?? "after", "none"), true;
-    if (key === "o" && object && object.offer !== null) return this.set("before", object.offer), true;
-    if (key === "x" && object) return this.clear(object), true;
-    if (key === "j") return this.goOpen(), true;
-    if (key === "k" || key === "l") return this.goBy(key === "k" ? -1 : 1), true;
+    if (side) return (this.set(side, this.strip?.picked ?? null), true);
+    if (key === "n" && object) return (this.set(SIDES.find((each) => object[each] === null) ?? "after", "none"), true);
+    if (key === "o" && object && object.offer !== null) return (this.set("before", object.offer), true);
+    if (key === "x" && object) return (this.clear(object), true);
+    if (key === "j") return (this.goOpen(), true);
+    if (key === "k" || key === "l") return (this.goBy(key === "k" ? -1 : 1), true);
     return this.strip ? this.strip.onKey(event) : false;
   }
 
@@ -207,7 +311,9 @@ export class FramesStep {
   close() {}
 }
 
-/** Whether the other side stands on the wrong side of this one: the server will refuse it, so the page does not go on. */
+/**
+ * Whether the other side stands on the wrong side of this one: the server will refuse it, so the page does not go on.
+ */
 function wrongOrder(side, value, other) {
   if (typeof value !== "number" || typeof other !== "number") return false;
   return side === "before" ? other < value : value < other;

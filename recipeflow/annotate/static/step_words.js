@@ -6,28 +6,56 @@ import { recipeText, refreshText } from "/shared/words.js";
 
 import { wordsText } from "./describe.js";
 import { language, t } from "./language.js";
+import { placeBeside } from "./shell.js";
 import { openSuggestions } from "./suggestions.js";
 import { WordSelection } from "./word_selection.js";
 
 export class WordsStep {
   constructor(editor) {
     this.session = editor.session;
-    this.text = element("div", { class: "word-host", tabindex: 0, role: "group", "aria-label": t("words.hint"), data: { key: "text" } });
-    this.floating = element("div", { class: "floating panel", role: "toolbar", "aria-label": t("words.tags"), hidden: true });
+    this.text = element("div", {
+      class: "word-host",
+      tabindex: 0,
+      role: "group",
+      "aria-label": t("words.hint"),
+      data: { key: "text" },
+    });
+    this.floating = element("div", {
+      class: "floating panel",
+      role: "toolbar",
+      "aria-label": t("words.tags"),
+      hidden: true,
+    });
     this.scroller = element("div", { class: "text-scroller panel" }, this.text, this.floating);
     this.main = element("div", { class: "step-main" }, this.scroller);
     this.said = element("p", { class: "selection-said", "aria-live": "polite" });
     this.tools = element("div", { class: "word-tools row tight" });
     this.buttons = new Map(TAGS.map((tag) => [tag.id, this.tagButton(tag)]));
-    this.side = element("section", { class: "stack" }, element("h2", {}, t("words.tags")), this.said, element("div", { class: "tag-palette" }, [...this.buttons.values()]), this.tools);
-    this.selection = new WordSelection(this.text, () => this.shown, () => this.drawSelection());
+    this.side = element(
+      "section",
+      { class: "stack" },
+      element("h2", {}, t("words.tags")),
+      this.said,
+      element("div", { class: "tag-palette" }, [...this.buttons.values()]),
+      this.tools,
+    );
+    this.selection = new WordSelection(
+      this.text,
+      () => this.shown,
+      () => this.drawSelection(),
+    );
   }
 
   tagButton({ id }) {
     const key = TAGS.findIndex((tag) => tag.id === id) + 1;
     return element(
       "button",
-      { type: "button", class: "tag-choice", data: { tag: id, key: `tag ${id}` }, on: { click: () => this.choose(id) } },
+      {
+        type: "button",
+        class: "tag-choice",
+        data: { tag: id, key: `tag ${id}` },
+        on: { click: () => this.choose(id) },
+      },
       element("kbd", { "aria-hidden": "true" }, key),
       element("span", { class: `tag-sample tag-${id}` }, id),
       element("span", { class: "tag-name" }, nameOf(TAGS, id, language())),
@@ -37,7 +65,9 @@ export class WordsStep {
 
   update(view) {
     this.view = view;
-    this.suggested = openSuggestions(view, "entity").filter(({ item }) => !view.entities.some((entity) => touches(entity, item)));
+    this.suggested = openSuggestions(view, "entity").filter(
+      ({ item }) => !view.entities.some((entity) => touches(entity, item)),
+    );
     const extra = this.suggested.map(({ item, origin }) => ({ ...item, suggestedBy: origin }));
     this.shown = { ...view, entities: [...view.entities, ...extra] };
     const options = { heading: (name) => t(`section.${name}`), entityProps: entityLook };
@@ -55,7 +85,11 @@ export class WordsStep {
   get covering() {
     const range = this.selection.range;
     if (!range) return null;
-    return this.view.entities.find((e) => e.section === range.section && e.line === range.line && e.start <= range.start && range.end <= e.end) ?? null;
+    return (
+      this.view.entities.find(
+        (e) => e.section === range.section && e.line === range.line && e.start <= range.start && range.end <= e.end,
+      ) ?? null
+    );
   }
 
   drawSelection() {
@@ -63,7 +97,10 @@ export class WordsStep {
     const entity = this.covering;
     const text = range ? wordsText(this.view, range) : "";
     const name = entity && isExactly(entity, range) ? nameOf(TAGS, entity.tag, language()) : null;
-    replaceContent(this.said, !range ? t("words.hint") : name ? t("words.tagged", { text, tag: name }) : t("words.selected", { text }));
+    replaceContent(
+      this.said,
+      !range ? t("words.hint") : name ? t("words.tagged", { text, tag: name }) : t("words.selected", { text }),
+    );
     for (const [id, button] of this.buttons) {
       button.disabled = !range;
       button.setAttribute("aria-pressed", String(Boolean(name) && entity.tag === id));
@@ -77,23 +114,37 @@ export class WordsStep {
     this.floating.hidden = !box;
     if (!box) return;
     const choices = TAGS.map(({ id }, i) =>
-      element("button", { type: "button", class: `tag-quick tag-${id}`, title: nameOf(TAGS, id, language()), data: { tag: id }, on: { click: () => this.choose(id) } }, id, element("small", {}, i + 1)),
+      element(
+        "button",
+        {
+          type: "button",
+          class: `tag-quick tag-${id}`,
+          title: nameOf(TAGS, id, language()),
+          data: { tag: id },
+          on: { click: () => this.choose(id) },
+        },
+        id,
+        element("small", {}, i + 1),
+      ),
     );
-    replaceContent(this.floating, element("div", { class: "quick-tags" }, choices), element("div", { class: "row tight" }, this.toolButtons()));
-    const space = this.scroller.getBoundingClientRect();
-    const left = Math.max(8, Math.min(box.left - space.left, space.width - this.floating.offsetWidth - 24));
-    const below = box.bottom - space.top + this.scroller.scrollTop + 8;
-    const above = box.top - space.top + this.scroller.scrollTop - this.floating.offsetHeight - 8;
-    const fits = box.bottom + this.floating.offsetHeight + 16 < space.bottom;
-    this.floating.style.left = `${left}px`;
-    this.floating.style.top = `${fits || above < 0 ? below : above}px`;
+    replaceContent(
+      this.floating,
+      element("div", { class: "quick-tags" }, choices),
+      element("div", { class: "row tight" }, this.toolButtons()),
+    );
+    placeBeside(this.floating, this.scroller, box);
   }
 
   toolButtons() {
     const range = this.selection.range;
     const entity = this.covering;
     const suggestion = range && this.suggested?.find(({ item }) => isExactly(item, range));
-    const button = (name, act) => element("button", { type: "button", class: "small", data: { tool: name }, on: { click: act } }, t(`words.${name}`));
+    const button = (name, act) =>
+      element(
+        "button",
+        { type: "button", class: "small", data: { tool: name }, on: { click: act } },
+        t(`words.${name}`),
+      );
     if (suggestion) return this.suggestionButtons(suggestion);
     if (!entity) return [];
     if (isExactly(entity, range)) return [button("remove", () => this.remove())];
@@ -104,13 +155,20 @@ export class WordsStep {
     const accept = () => this.session.do({ op: "accept", origin, items: [{ key, kind, item }], replace: false });
     const reject = () => this.session.do({ op: "reject", origin, keys: [key] });
     return [
-      element("button", { type: "button", class: "small", on: { click: accept } }, `${t("suggest.accept")}: ${item.tag}`),
+      element(
+        "button",
+        { type: "button", class: "small", on: { click: accept } },
+        `${t("suggest.accept")}: ${item.tag}`,
+      ),
       element("button", { type: "button", class: "small", on: { click: reject } }, t("suggest.reject")),
       element("span", { class: "origin" }, origin),
     ];
   }
 
-  /** Give the selection a tag: a whole entity is re-tagged, a part of one is cut out of it, other words become a new one. */
+  /**
+   * Give the selection a tag: a whole entity is re-tagged, a part of one is cut out of it, other words become a new
+   * one.
+   */
   choose(tag) {
     const range = this.selection.range;
     const entity = this.covering;
@@ -154,10 +212,10 @@ export class WordsStep {
 
   onKey(event) {
     const tag = TAGS[Number(event.key) - 1];
-    if (tag) return this.choose(tag.id), true;
-    if (event.key === "Delete" || event.key === "Backspace") return this.remove(), true;
-    if (event.key === "s" || event.key === "S") return this.split(), true;
-    if (event.key === "Escape") return this.selection.clear(), true;
+    if (tag) return (this.choose(tag.id), true);
+    if (event.key === "Delete" || event.key === "Backspace") return (this.remove(), true);
+    if (event.key === "s" || event.key === "S") return (this.split(), true);
+    if (event.key === "Escape") return (this.selection.clear(), true);
     return this.selection.onKey(event);
   }
 
@@ -176,6 +234,14 @@ function isExactly(entity, range) {
 
 function entityLook(entity) {
   if (entity.suggestedBy) return { class: "suggested", title: entity.suggestedBy };
-  const title = entity.origin === "release" ? t("origin.release") : entity.origin ? t("origin.other", { origin: entity.origin }) : null;
-  return { class: `${entity.pending ? "pending" : ""} ${entity.origin ? "from-elsewhere" : ""}`, title: entity.pending ? t("pending") : title };
+  const title =
+    entity.origin === "release"
+      ? t("origin.release")
+      : entity.origin
+        ? t("origin.other", { origin: entity.origin })
+        : null;
+  return {
+    class: `${entity.pending ? "pending" : ""} ${entity.origin ? "from-elsewhere" : ""}`,
+    title: entity.pending ? t("pending") : title,
+  };
 }

@@ -1,4 +1,5 @@
-// What a model or another release suggests for the step at work: shown apart from human work, with its origin, to accept or reject.
+// What a model or another release suggests for the step at work: shown apart from human work, with its origin, to
+// accept or reject.
 
 import { element, replaceContent } from "/shared/dom.js";
 
@@ -10,7 +11,9 @@ const KIND_OF_STEP = { words: "entity", flows: "flow", frames: "image" };
 
 /** The open suggestions of a kind, of one origin or (null) of all. */
 export function openSuggestions(view, kind, origin = null) {
-  return view.suggestions.filter((each) => each.kind === kind && each.state === "pending" && (origin === null || each.origin === origin));
+  return view.suggestions.filter(
+    (each) => each.kind === kind && each.state === "pending" && (origin === null || each.origin === origin),
+  );
 }
 
 export class SuggestionsPanel {
@@ -29,26 +32,43 @@ export class SuggestionsPanel {
 
   content(view, all) {
     const shown = openSuggestions(view, this.kind, this.origin);
-    const rejected = all.filter((each) => each.state === "rejected" && (this.origin === null || each.origin === this.origin));
+    const rejected = all.filter(
+      (each) => each.state === "rejected" && (this.origin === null || each.origin === this.origin),
+    );
     return [
       element("h2", {}, t("suggest.title", { count: shown.length })),
       element("p", { class: "soft small" }, t("suggest.counts", view.progress)),
       this.originChoice(all),
       shown.length ? this.allButtons(shown) : element("p", { class: "soft" }, t("suggest.none")),
-      element("ul", { class: "suggestion-list" }, shown.map((each) => this.row(view, each))),
+      element(
+        "ul",
+        { class: "suggestion-list" },
+        shown.map((each) => this.row(view, each)),
+      ),
       rejected.length ? this.rejectedList(view, rejected) : null,
     ];
   }
 
   originChoice(all) {
     const origins = [...new Set(all.map((each) => each.origin))];
-    if (origins.length < 2) return element("p", { class: "small" }, `${t("suggest.from")}: `, element("strong", {}, origins[0]));
+    if (origins.length < 2)
+      return element("p", { class: "small" }, `${t("suggest.from")}: `, element("strong", {}, origins[0]));
     const chips = [null, ...origins].map((origin) => {
       const choose = () => {
         this.origin = origin;
         this.update(this.session.view);
       };
-      return element("button", { type: "button", class: "small", "aria-pressed": String(origin === this.origin), data: { key: `from ${origin}` }, on: { click: choose } }, origin ?? "∗");
+      return element(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          "aria-pressed": String(origin === this.origin),
+          data: { key: `from ${origin}` },
+          on: { click: choose },
+        },
+        origin ?? "∗",
+      );
     });
     return element("div", { class: "row tight" }, t("suggest.from"), chips);
   }
@@ -58,24 +78,53 @@ export class SuggestionsPanel {
     return element(
       "div",
       { class: "row tight" },
-      element("button", { type: "button", class: "small", data: { key: "accept all" }, disabled: acceptable.length === 0, on: { click: () => this.accept(acceptable) } },
-        t("suggest.accept.all", { count: acceptable.length })),
-      element("button", { type: "button", class: "small", data: { key: "reject all" }, on: { click: () => this.reject(shown) } },
-        t("suggest.reject.all", { count: shown.length })),
+      element(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          data: { key: "accept all" },
+          disabled: acceptable.length === 0,
+          on: { click: () => this.accept(acceptable) },
+        },
+        t("suggest.accept.all", { count: acceptable.length }),
+      ),
+      element(
+        "button",
+        { type: "button", class: "small", data: { key: "reject all" }, on: { click: () => this.reject(shown) } },
+        t("suggest.reject.all", { count: shown.length }),
+      ),
     );
   }
 
   row(view, suggestion) {
     const text = suggestionText(view, suggestion);
-    const reason = suggestion.clash && describeRefusal(view, { code: suggestion.clash, detail: {}, message: suggestion.clash });
+    const reason =
+      suggestion.clash && describeRefusal(view, { code: suggestion.clash, detail: {}, message: suggestion.clash });
     const button = (name, sign, act) =>
-      element("button", { type: "button", class: "small icon", title: t(`suggest.${name}`), "aria-label": `${t(`suggest.${name}`)}: ${text}`, data: { key: `${name} ${suggestion.key}` },
-        disabled: name === "accept" && Boolean(reason), on: { click: act } }, sign);
+      element(
+        "button",
+        {
+          type: "button",
+          class: "small icon",
+          title: t(`suggest.${name}`),
+          "aria-label": `${t(`suggest.${name}`)}: ${text}`,
+          data: { key: `${name} ${suggestion.key}` },
+          disabled: name === "accept" && Boolean(reason),
+          on: { click: act },
+        },
+        sign,
+      );
     return element(
       "li",
       { class: "suggestion", data: { suggestion: suggestion.key } },
-      element("div", { lang: "ja" }, text, element("span", { class: "origin" }, suggestion.origin),
-        reason ? element("div", { class: "soft small" }, t("suggest.clash", { reason })) : null),
+      element(
+        "div",
+        { lang: "ja" },
+        text,
+        element("span", { class: "origin" }, suggestion.origin),
+        reason ? element("div", { class: "soft small" }, t("suggest.clash", { reason })) : null,
+      ),
       button("accept", "✓", () => this.accept([suggestion])),
       button("reject", "✗", () => this.reject([suggestion])),
     );
@@ -83,10 +132,23 @@ export class SuggestionsPanel {
 
   rejectedList(view, rejected) {
     const rows = rejected.map((each) =>
-      element("li", { class: "suggestion" }, element("div", { class: "soft", lang: "ja" }, suggestionText(view, each)),
-        element("button", { type: "button", class: "small", on: { click: () => this.settle("reconsider", [each]) } }, t("suggest.reconsider"))),
+      element(
+        "li",
+        { class: "suggestion" },
+        element("div", { class: "soft", lang: "ja" }, suggestionText(view, each)),
+        element(
+          "button",
+          { type: "button", class: "small", on: { click: () => this.settle("reconsider", [each]) } },
+          t("suggest.reconsider"),
+        ),
+      ),
     );
-    return element("details", {}, element("summary", {}, t("suggest.rejected", { count: rejected.length })), element("ul", { class: "suggestion-list" }, rows));
+    return element(
+      "details",
+      {},
+      element("summary", {}, t("suggest.rejected", { count: rejected.length })),
+      element("ul", { class: "suggestion-list" }, rows),
+    );
   }
 
   accept(suggestions) {
@@ -101,7 +163,8 @@ export class SuggestionsPanel {
   }
 
   settle(op, suggestions) {
-    for (const [origin, group] of byOrigin(suggestions)) this.session.do({ op, origin, keys: group.map((each) => each.key) });
+    for (const [origin, group] of byOrigin(suggestions))
+      this.session.do({ op, origin, keys: group.map((each) => each.key) });
   }
 }
 

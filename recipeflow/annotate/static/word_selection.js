@@ -1,7 +1,11 @@
-// A run of words within one line, chosen by click, drag or arrow keys. It snaps to words, and to whole entities where it leaves one.
+// A run of words within one line, chosen by click, drag or arrow keys. It snaps to words, and to whole entities where
+// it leaves one.
 
 export class WordSelection {
-  /** `host` holds the text, `getView()` gives the document that is drawn in it, `onChange()` is called after every change. */
+  /**
+   * `host` holds the text, `getView()` gives the document that is drawn in it, `onChange()` is called after every
+   * change.
+   */
   constructor(host, getView, onChange) {
     this.host = host;
     this.getView = getView;
@@ -63,16 +67,21 @@ export class WordSelection {
     const place = this.anchor;
     this.anchor = null;
     // A second click inside a chosen entity means the one word: that is where it can be split.
-    const again = !this.moved && this.before && this.range && sameRange(this.before, this.range) && this.range.end - this.range.start > 1;
+    const again =
+      !this.moved &&
+      this.before &&
+      this.range &&
+      sameRange(this.before, this.range) &&
+      this.range.end - this.range.start > 1;
     this.set(again ? oneWord(place) : this.range, true);
   }
 
   onKey(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step && event.shiftKey) return this.stretchBy(step), true;
-    if (step) return this.moveBy(step), true;
+    if (step && event.shiftKey) return (this.stretchBy(step), true);
+    if (step) return (this.moveBy(step), true);
     const row = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (row) return this.moveRow(row), true;
+    if (row) return (this.moveRow(row), true);
     return false;
   }
 
@@ -81,7 +90,11 @@ export class WordSelection {
     const places = [...this.words.keys()].map(readPlace);
     if (!places.length) return;
     const edge = this.range && (step > 0 ? this.range.end - 1 : this.range.start);
-    const at = this.range ? places.findIndex((p) => p.section === this.range.section && p.line === this.range.line && p.word === edge) : step > 0 ? -1 : places.length;
+    const at = this.range
+      ? places.findIndex((p) => p.section === this.range.section && p.line === this.range.line && p.word === edge)
+      : step > 0
+        ? -1
+        : places.length;
     const place = places[at + step];
     if (place) this.reveal(place);
   }
@@ -169,7 +182,9 @@ function readPlace(id) {
 
 /** The word under the pointer; on an entity's badge, its last word. */
 function placeOf(target) {
-  const word = target.closest?.("[data-word]") ?? [...(target.closest?.("[data-entity]")?.querySelectorAll("[data-word]") ?? [])].at(-1);
+  const word =
+    target.closest?.("[data-word]") ??
+    [...(target.closest?.("[data-entity]")?.querySelectorAll("[data-word]") ?? [])].at(-1);
   return word ? readPlace(word.dataset.word) : null;
 }
 
@@ -178,5 +193,7 @@ function oneWord({ section, line, word }) {
 }
 
 function sameRange(one, other) {
-  return one.section === other.section && one.line === other.line && one.start === other.start && one.end === other.end;
+  return (
+    one.section === other.section && one.line === other.line && one.start === other.start && one.end === other.end
+  );
 }

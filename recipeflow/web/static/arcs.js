@@ -1,5 +1,5 @@
-// The flows of a recipe as labelled arcs over its words: one SVG behind the text, readable with more than a hundred arcs
-// because all but those in focus step back, and labels are only written where they fit.
+// The flows of a recipe as labelled arcs over its words: one SVG behind the text, readable with more than a hundred
+// arcs because all but those in focus step back, and labels are only written where they fit.
 
 import { drawing, element } from "./dom.js";
 import { measureEntities } from "./words.js";
@@ -97,12 +97,19 @@ export class ArcLayer {
   }
 }
 
-/** A key to the arcs' colours, as buttons that switch each label on and off; `onChange(labels)` gets a Set or null for all. */
+/**
+ * A key to the arcs' colours, as buttons that switch each label on and off; `onChange(labels)` gets a Set or null for
+ * all.
+ */
 export function labelFilter(labels, { nameLabel, onChange }) {
   const left = new Set();
   const box = element("div", { class: "label-filter", role: "group" });
   for (const label of labels) {
-    const button = element("button", { type: "button", class: `label-chip label-${label}`, "aria-pressed": "true", title: nameLabel(label) }, label);
+    const button = element(
+      "button",
+      { type: "button", class: `label-chip label-${label}`, "aria-pressed": "true", title: nameLabel(label) },
+      label,
+    );
     button.addEventListener("click", () => {
       if (!left.delete(label)) left.add(label);
       button.setAttribute("aria-pressed", String(!left.has(label)));
@@ -113,7 +120,10 @@ export function labelFilter(labels, { nameLabel, onChange }) {
   return box;
 }
 
-/** For every flow its curve; arcs that leave or reach an entity on the same side share its width, in the order of where they go. */
+/**
+ * For every flow its curve; arcs that leave or reach an entity on the same side share its width, in the order of where
+ * they go.
+ */
 function layArcs(flows, places) {
   const sides = new Map();
   const ends = flows.map((flow) => {
@@ -121,8 +131,18 @@ function layArcs(flows, places) {
     const across = flow.start[0] !== flow.end[0] && from.right + 12 < to.left;
     const level = Math.abs(from.top - to.top) < 8;
     const down = !level && from.top < to.top;
-    const start = { key: `${flow.start} ${down ? "under" : "over"}`, other: centreOf(to), box: from, y: down ? from.bottom : from.top };
-    const end = { key: `${flow.end} ${level || down ? "over" : "under"}`, other: centreOf(from), box: to, y: level || down ? to.top : to.bottom };
+    const start = {
+      key: `${flow.start} ${down ? "under" : "over"}`,
+      other: centreOf(to),
+      box: from,
+      y: down ? from.bottom : from.top,
+    };
+    const end = {
+      key: `${flow.end} ${level || down ? "over" : "under"}`,
+      other: centreOf(from),
+      box: to,
+      y: level || down ? to.top : to.bottom,
+    };
     for (const point of [start, end]) sides.set(point.key, [...(sides.get(point.key) ?? []), point]);
     return { flow, start, end, curveOf: level ? bowOf : across ? crossingOf : swingOf };
   });
@@ -156,7 +176,10 @@ function swingOf(start, end) {
   return [start.x, start.y, start.x, start.y + reach, end.x, end.y - reach, end.x, end.y];
 }
 
-/** From a column of ingredients to one of instructions beside it: sideways through the gap between two rows, then upright. */
+/**
+ * From a column of ingredients to one of instructions beside it: sideways through the gap between two rows, then
+ * upright.
+ */
 function crossingOf(start, end) {
   const way = Math.sign(end.y - start.y);
   const rise = Math.max(16, Math.min(Math.abs(end.y - start.y), 80)) * way;
@@ -174,7 +197,11 @@ function arcShape(flow, curve, pickable) {
   const path = `M${ax} ${ay}C${bx} ${by} ${cx} ${cy} ${dx} ${dy}`;
   const parts = [
     drawing("path", { class: "arc-line", d: path }),
-    drawing("path", { class: "arc-head", d: "M0 0L-7 -3.2L-7 3.2Z", transform: `translate(${dx} ${dy}) rotate(${headAngle(curve)})` }),
+    drawing("path", {
+      class: "arc-head",
+      d: "M0 0L-7 -3.2L-7 3.2Z",
+      transform: `translate(${dx} ${dy}) rotate(${headAngle(curve)})`,
+    }),
     drawing("path", { class: "arc-reach", d: path }),
   ];
   const classes = `arc label-${flow.label} ${flow.className ?? ""} ${pickable ? "pickable" : ""}`;
@@ -186,7 +213,10 @@ function headAngle(curve) {
   return Math.round((Math.atan2(curve[7] - y, curve[6] - x) * 180) / Math.PI);
 }
 
-/** Write each arc's label at the first spot along it where it covers no entity and no other label; without such a spot it stays unnamed. */
+/**
+ * Write each arc's label at the first spot along it where it covers no entity and no other label; without such a spot
+ * it stays unnamed.
+ */
 function placeNames(arcs, places) {
   const taken = [...places.values()];
   const names = [];
@@ -194,10 +224,21 @@ function placeNames(arcs, places) {
     const half = flow.label.length * 3.6 + 4;
     for (const t of LABEL_SPOTS) {
       const [x, y] = pointOn(curve, t);
-      const box = { left: Math.max(x - half, 0), right: Math.max(x - half, 0) + 2 * half, top: y - LABEL_HEIGHT / 2, bottom: y + LABEL_HEIGHT / 2 };
+      const box = {
+        left: Math.max(x - half, 0),
+        right: Math.max(x - half, 0) + 2 * half,
+        top: y - LABEL_HEIGHT / 2,
+        bottom: y + LABEL_HEIGHT / 2,
+      };
       if (taken.some((other) => overlap(box, other))) continue;
       taken.push(box);
-      names.push(drawing("text", { class: `arc-name label-${flow.label}`, x: Math.round(box.left + half), y: Math.round(y) + 4 }, flow.label));
+      names.push(
+        drawing(
+          "text",
+          { class: `arc-name label-${flow.label}`, x: Math.round(box.left + half), y: Math.round(y) + 4 },
+          flow.label,
+        ),
+      );
       break;
     }
   }

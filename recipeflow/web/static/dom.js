@@ -1,4 +1,5 @@
-// Making elements. Text only ever becomes a text node or an attribute value: nothing that a recipe says can become HTML.
+// Making elements. Text only ever becomes a text node or an attribute value: nothing that a recipe says can become
+// HTML.
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 

@@ -21,7 +21,10 @@ export function recipeText(view, options = {}) {
   return element("div", { class: "recipe-text", lang: "ja" }, parts);
 }
 
-/** Bring a drawn text up to date with `view`: only lines whose entities changed are drawn again. Words and lines must be the same. */
+/**
+ * Bring a drawn text up to date with `view`: only lines whose entities changed are drawn again. Words and lines must
+ * be the same.
+ */
 export function refreshText(text, view, options = {}) {
   for (const drawn of text.querySelectorAll(".text-line")) {
     const [section, row] = [Number(drawn.dataset.section), Number(drawn.dataset.line)];
@@ -37,14 +40,19 @@ function entitiesOfLine(view, section, row) {
 
 /** All that decides how a line looks. */
 function lineStamp(view, section, row, options) {
-  const looks = entitiesOfLine(view, section, row).map((entity) => [entity.id, entity.end, entity.tag, options.entityProps?.(entity)]);
+  const looks = entitiesOfLine(view, section, row).map((entity) => [
+    entity.id,
+    entity.end,
+    entity.tag,
+    options.entityProps?.(entity),
+  ]);
   return JSON.stringify(looks);
 }
 
 function textLine(view, section, row, line, options) {
   const starts = new Map(entitiesOfLine(view, section, row).map((entity) => [entity.start, entity]));
   const spans = [];
-  for (let at = 0; at < line.words.length; ) {
+  for (let at = 0; at < line.words.length;) {
     const entity = starts.get(at);
     if (entity) spans.push(entitySpan(entity, line.words.slice(entity.start, entity.end), options));
     else spans.push(wordSpan(line.words[at]));
@@ -66,7 +74,11 @@ function entitySpan(entity, words, options) {
 }
 
 function wordSpan(word) {
-  return element("span", { class: word.text === null ? "word textless" : "word", data: { word: word.id } }, shownWord(word));
+  return element(
+    "span",
+    { class: word.text === null ? "word textless" : "word", data: { word: word.id } },
+    shownWord(word),
+  );
 }
 
 /** A word's text; where the release has none, one box per character, so that lengths still show. */
