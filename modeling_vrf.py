@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from timm.models._manipulate import group_with_matcher
 from torch import nn
 from torch.nn.functional import normalize, pad
 from torch.nn.utils.rnn import pack_padded_sequence
@@ -318,12 +319,33 @@ class VRFModel(VRFPreTrainedModel):
         super().train(mode)
         if self.config.freeze_backbone:
             self.backbone.eval().requires_grad_(False)
+        elif not all(weight.requires_grad for weight in self.backbone.parameters()):
+            self.backbone.eval()  # its frozen stages stay as they are, dropout and statistics included
+            for module in self.backbone.modules():
+                weights = list(module.parameters())
+                if weights and all(weight.requires_grad for weight in weights):
+                    module.train(mode)
         return self
 
-    def unfreeze_backbone(self) -> None:
-        """Make the whole network trainable; `gradient_checkpointing_enable()` saves memory where timm offers it."""
+    def unfreeze_backbone(self, stages: Literal["all", "last"] = "all") -> None:
+        """Make the network trainable; `gradient_checkpointing_enable()` saves memory where timm offers it.
+
+        Args:
+            stages: `"last"` leaves all but the last stage, as timm groups its layers, frozen as they are. These need
+                no memory for gradients, because nothing before the last stage takes part in the backward pass.
+
+        Raises:
+            ValueError: If there is no such choice.
+        """
+        if stages not in ("all", "last"):
+            raise ValueError(f"expected stages to be 'all' or 'last', found {stages!r}")
         self.config.freeze_backbone = False
-        self.backbone.train(self.training).requires_grad_(True)
+        self.backbone.requires_grad_(True)
+        if stages == "last":
+            last = set(_last_stage(self.backbone.timm_model))
+            for name, weight in self.backbone.timm_model.named_parameters():
+                weight.requires_grad_(name in last)
+        self.train(self.training)
 
     def _set_gradient_checkpointing(self, enable: bool = True, **kwargs: Any) -> None:
         """Pass the switch on to timm, which decides by itself what to recompute."""
@@ -529,6 +551,14 @@ class VRFModel(VRFPreTrainedModel):
         readme = Path(save_directory, "README.md")
         if not readme.exists():
             readme.write_text(model_card(self.config, kwargs.get("repo_id", ".")), encoding="utf-8")
+
+
+def _last_stage(network: nn.Module) -> list[str]:
+    """The names of the weights of a timm network's last stage, with all that follows it."""
+    # timm puts what belongs to no layer last, as it does with a nameless weight: a norm or a pooling after all stages.
+    named = [("", None), *network.named_parameters()]
+    *stages, neck = group_with_matcher(named, network.group_matcher(coarse=True)).values()
+    return stages[-1] + neck[1:]
 
 
 def _check_words(name: str, word_ids: torch.Tensor, config: VRFConfig) -> None:

@@ -68,7 +68,7 @@ def prepare_run(
     )
     model = VRFModel.from_backbone(model_config, weights)
     if config.finetune:
-        model.unfreeze_backbone()
+        model.unfreeze_backbone("last" if config.finetune == "last" else "all")
         model.config.backbone_weights += ", fine-tuned"  # cached features are no longer its own
     else:
         pairs.images.check_model(model.config)
@@ -110,7 +110,7 @@ def start_training(
     """
     if fold is not None:
         split_folds(fold)  # refused before any work is done
-    pairs = load_pairs(dataset, open_images(dataset, backbone, weights, cache, config.finetune))
+    pairs = load_pairs(dataset, open_images(dataset, backbone, weights, cache, bool(config.finetune)))
     run = prepare_run(pairs, config, fold, backbone, weights)
     trainer = VRFTrainer(
         run.model, run.processor, config, run.train_data, output, eval_data=run.eval_data, trackers=trackers

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from configuration_vrf import OFFLINE_BACKBONE, OFFLINE_WEIGHTS, VRFConfig
-from modeling_vrf import VRFModel, triplet_loss
+from modeling_vrf import VRFModel, _last_stage, triplet_loss
 from tests.model_helpers import (
     BACKBONE,
     INPUT_SUBSETS,
@@ -325,6 +325,52 @@ class TestBackbone:
         assert not model.config.freeze_backbone
         assert not any(module.training for module in model.eval().backbone.modules())
         assert all(module.training for module in model.train().backbone.modules())
+
+    def test_the_last_stage_alone_learns_and_the_others_need_no_gradients(self):
+        model = small_model().train()
+        model.unfreeze_backbone("last")
+        network = model.backbone.timm_model
+        before = {name: value.clone() for name, value in network.state_dict().items()}
+        needs_gradients = {}
+        for name in ("layer3", "layer4"):
+            getattr(network, name).register_forward_hook(
+                lambda module, given, made, name=name: needs_gradients.update({name: made.requires_grad})
+            )
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+        model(**pixel_batch()).loss.backward()
+        optimizer.step()
+        assert needs_gradients == {"layer3": False, "layer4": True}
+        changed = {name for name, value in network.state_dict().items() if not torch.equal(value, before[name])}
+        assert changed and all(name.startswith("layer4.") for name in changed)
+        assert any("running_mean" in name for name in changed)
+        assert network.layer4.training and not network.training and not network.layer3[0].training
+        assert not any(module.training for module in model.eval().backbone.modules())
+        model.unfreeze_backbone()
+        assert all(module.training for module in model.train().backbone.modules())
+        assert all(weight.requires_grad for weight in model.parameters())
+
+    @pytest.mark.parametrize(
+        ("backbone", "stage"),
+        [
+            ("resnet152", {"layer4"}),
+            ("tf_efficientnet_lite0", {"blocks.6", "conv_head", "bn2"}),
+            ("convnext_tiny.dinov3_lvd1689m", {"stages.3", "head.norm"}),
+            ("vit_small_patch16_dinov3.lvd1689m", {"blocks.11", "norm"}),
+            ("vit_base_patch16_siglip_224.v2_webli", {"blocks.11", "norm", "attn_pool"}),
+        ],
+    )
+    def test_every_backbone_has_a_last_stage(self, backbone, stage):
+        with torch.device("meta"):
+            network = timm.create_model(backbone, num_classes=0)
+        found = _last_stage(network)
+        assert all(any(name.startswith(f"{part}.") for part in stage) for name in found)
+        assert all(any(name.startswith(f"{part}.") for name in found) for part in stage)
+
+    def test_another_choice_of_stages_is_refused(self):
+        model = small_model()
+        with pytest.raises(ValueError, match="expected stages to be 'all' or 'last', found 'first'"):
+            model.unfreeze_backbone("first")
+        assert model.config.freeze_backbone
 
     def test_gradient_checkpointing_gives_the_same_gradients(self):
         gradients = []

@@ -13,7 +13,7 @@ from processing_vrf import VRFProcessor
 from recipeflow.backbone import decode
 from recipeflow.batches import load_pairs
 from recipeflow.build import build_dataset
-from recipeflow.errors import TrainingInterruptedError
+from recipeflow.errors import TrainingInterruptedError, UsageError
 from recipeflow.evaluation import evaluate
 from recipeflow.kitchen import cook_release
 from recipeflow.pixels import FramePixels
@@ -104,6 +104,18 @@ def test_a_finetuned_model_is_saved_as_what_it_is(folder, pixels, tmp_path):
     assert not loaded.config.freeze_backbone
     assert loaded.config.backbone_weights.endswith("fine-tuned")
     assert evaluate(loaded, trainer.eval_data) == expected
+
+
+def test_the_last_stage_is_trained_alone_where_that_is_asked_for(folder, pixels):
+    trainer = make_trainer(folder, pixels, None, replace(CONFIG, epochs=1, finetune="last"))
+    before = {name: tensor.clone() for name, tensor in trainer.model.backbone.state_dict().items()}
+    trained = trainer.train()
+    changed = {name for name, tensor in trained.backbone.state_dict().items() if not tensor.equal(before[name])}
+    last = ("timm_model.blocks.4.", "timm_model.conv_head.", "timm_model.bn2.")
+    assert changed and all(name.startswith(last) for name in changed)
+    assert trained.config.backbone_weights.endswith("fine-tuned")
+    with pytest.raises(UsageError, match="expected a valid finetune, found 'first'"):
+        replace(CONFIG, finetune="first")
 
 
 def test_an_interrupted_run_ends_with_the_same_weights(folder, pixels, tmp_path):
