@@ -44,6 +44,11 @@ search = pipeline("post-action-retrieval", model=repo, trust_remote_code=True)
 for row in search({query}, k=5):
     print(row["score"], row["title"], row["action"], row["object"], row["image"])
 ```"""
+SURE = """\
+The model was calibrated on {queries} queries of recipes that it had not seen, and measured on {others} others. Every
+answer from an index has a `confidence`: how likely it is the right one of all candidates. It is off by {error:.1%} on
+average (expected calibration error). From a confidence of {least:.2f} on the model calls itself `sure`: of {share:.0%}
+of the queries, {right} of them rightly."""
 EXAMPLE = {"action": "切る", "object": "キャベツ", "image": "before.jpg"}
 
 WITHOUT_EFFECT = ("evaluate_every", "checkpoint_every")
@@ -141,6 +146,7 @@ def make_model_card(
     *,
     picture: str | None = None,
     has_index: bool = False,
+    calibration: Mapping[str, Any] | None = None,
     licence: str = "mit",
 ) -> ModelCard:
     """The card of a model in a repository.
@@ -152,6 +158,7 @@ def make_model_card(
         trained_on: The dataset, if it is known.
         picture: The file in the repository that shows queries and their answers.
         has_index: Whether the repository has pictures to search.
+        calibration: What ``calibration.json`` says, if the model was calibrated.
         licence: Of the weights, as the Hub spells it.
     """
     card = ModelCard(model_card(config, repo_id))
@@ -165,6 +172,7 @@ def make_model_card(
             "```python" + usage.rstrip(),
             *([_search(config)] if has_index else []),
             *_results(config, evidence, trained_on),
+            *_calibration(calibration),
             *_training(evidence),
             *(["## Data", trained_on.describe()] if trained_on else []),
             "## Limits",
@@ -244,6 +252,23 @@ def _results(config: VRFConfig, evidence: Evidence, trained_on: TrainedOn | None
     simulated = "simulated" in sources
     note = f"{PAPER_NOTE} {SIMULATED_NOTE}" if simulated else PAPER_NOTE
     return ["## Results", told, table.markdown().rstrip(), LEGEND, note]
+
+
+def _calibration(about: Mapping[str, Any] | None) -> list[str]:
+    """How sure the model may be, where that was measured."""
+    if about is None or "measured" not in about:
+        return []
+    measured, answered = about["measured"], about["measured"]["answered"]
+    right = "none" if answered["accuracy"] is None else f"{answered['accuracy']:.0%}"
+    told = SURE.format(
+        queries=about["fitted_on"]["queries"],
+        others=measured["queries"],
+        error=measured["expected_calibration_error"],
+        least=about["min_confidence"],
+        share=answered["coverage"],
+        right=right,
+    )
+    return ["## How sure it is", told]
 
 
 def _own_table(config: VRFConfig, figures: Mapping[str, float]) -> Table:

@@ -10,6 +10,7 @@ from huggingface_hub import HfApi
 from huggingface_hub.errors import EntryNotFoundError
 
 import index_vrf
+from calibration_vrf import VRFCalibration
 from configuration_vrf import VRFConfig, model_card
 from recipeflow.build import MANIFEST
 from recipeflow.dataset_package import read_source
@@ -73,7 +74,9 @@ class ModelPackage:
     def make_card(self, repo_id: str, results: Path | None, licence: str) -> str:
         """The card with what was measured."""
         evidence = read_evidence(self.config, self.run, results)
+        calibration = _read_calibration(self.folder)
         options = {"picture": next(iter(self.pictures), None), "has_index": self.has_index(), "licence": licence}
+        options |= {"calibration": calibration and calibration.about}
         return str(make_model_card(self.config, repo_id, evidence, self.trained_on, **options))
 
 
@@ -97,6 +100,13 @@ def _read_config(model: Path) -> VRFConfig:
     except (OSError, TypeError, ValueError) as error:
         message = f"expected a VRFModel, found another config.json in {model} ({error}); name a model of this project"
         raise ModelFolderError(message) from error
+
+
+def _read_calibration(model: Path) -> VRFCalibration | None:
+    try:
+        return VRFCalibration.load(model)
+    except ValueError as error:
+        raise ModelFolderError(str(error)) from error
 
 
 def _ask_index(model: Path) -> TrainedOn | None:

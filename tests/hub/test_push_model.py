@@ -32,6 +32,7 @@ FILES = {
     "pipeline_vrf.py",
     "processing_vrf.py",
     "processor_config.json",
+    "residual_vrf.py",
     "tokenizer.json",
     "tokenizer_config.json",
 }
@@ -98,6 +99,25 @@ def test_an_index_travels_with_its_model_and_scratch_does_not(here, model, tmp_p
     kept = {path: digest for path, digest in all_files(model).items() if path in FILES}
     assert {path for path in FILES if pulled[path] != kept[path]} == {"README.md"}
     assert push_model(tmp_path / "pulled", "lab/model").sent == []
+
+
+def test_a_calibration_travels_with_its_model_and_is_told_in_the_card(here, model, tmp_path):
+    answered = {"min_confidence": 0.345, "coverage": 0.45, "accuracy": 0.44}
+    measured = {"queries": 121, "expected_calibration_error": 0.0736, "answered": answered}
+    numbers = {"format": 1, "weights": "0" * 64, "temperature": 0.05, "min_confidence": 0.345}
+    path = model / "calibration.json"
+    path.write_text(json.dumps(numbers | {"fitted_on": {"queries": 132}, "measured": measured}))
+    push_model(model, "lab/model")
+    assert set(files_of(here)) == FILES | {"calibration.json"}
+    text = card_of(here).text.replace("\n", " ")
+    assert "## How sure it is" in text and "132 queries" in text and "121 others" in text and "off by 7.4%" in text
+    assert "confidence of 0.34 on" in text and "of 45% of the queries, 44% of them rightly" in text
+    assert json.loads((pull_model("lab/model", tmp_path / "pulled") / path.name).read_text()) == json.loads(
+        path.read_text()
+    )
+    path.write_text("{")
+    with pytest.raises(ModelFolderError, match="expected a calibration in"):
+        push_model(model, "lab/model")
 
 
 def test_the_card_links_the_dataset_and_shows_the_picture(here, run, tmp_path):
