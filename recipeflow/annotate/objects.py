@@ -61,10 +61,13 @@ def move_object(document: Document, key: str, position: int) -> Document:
     return _edit(document, shot.action, (*rest[:position], shot.object, *rest[position:]))
 
 
-def reset_objects(document: Document, action: str) -> Document:
-    """Let the list of an action follow the flows again; chosen frames stay."""
+def reset_objects(document: Document, action: str, effects: Effects) -> Document:
+    """Let the list of an action follow the flows again; objects with chosen frames stay."""
     _names(document, action)
-    return document.change(lists=tuple(edited for edited in document.lists if edited.action != action))
+    after = document.change(lists=tuple(edited for edited in document.lists if edited.action != action))
+    left = {shot.object for shot in after.objects[action]}
+    effects.removed_objects += [shot for shot in document.objects[action] if shot.object not in left]
+    return after
 
 
 def set_frames(document: Document, changes: Iterable[tuple[str, str, FrameChoice]]) -> Document:

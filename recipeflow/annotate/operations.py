@@ -170,7 +170,7 @@ class ResetObjects:
 
     def run(self, document: Document, effects: Effects) -> Document:
         """The document after it."""
-        return objects.reset_objects(document, self.action)
+        return objects.reset_objects(document, self.action, effects)
 
 
 @dataclass(frozen=True)

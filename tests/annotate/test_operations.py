@@ -177,7 +177,8 @@ def test_a_hand_edited_list_stays_until_it_is_reset():
     changed, _ = do(moved, "flow", start="1-1-2", end="1-0-5", label="Targ")
     assert [name for name, _, _ in frames(changed, "1-0-5")] == ["1-0-2", "0-2-0"]
     assert changed.traced["1-0-5"] == ("1-0-2", "1-1-2")
-    reset, _ = do(changed, "reset_objects", action="1-0-5")
+    reset, effects = do(changed, "reset_objects", action="1-0-5")
+    assert [shot["object"] for shot in effects["removed_objects"]] == ["0-2-0"]
     assert frames(reset, "1-0-5") == [("1-0-2", 1, 3), ("1-1-2", None, None)]
 
 
