@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recipeflow.cli.shared import app, errors, output
+
+if TYPE_CHECKING:
+    from recipeflow.explore.library import Library
 
 
 @app.command()
@@ -48,7 +51,7 @@ def explore(
     serve(make_app(library), host=host, port=port, token=token, announce=announce, open_browser=not no_browser)
 
 
-def _export(library: object, folder: Path, overwrite: bool) -> None:
+def _export(library: Library, folder: Path, overwrite: bool) -> None:
     from recipeflow.explore.export import export_site
     from recipeflow.progress import progress_bar
 

@@ -14,7 +14,7 @@ from itertools import count, takewhile
 from typing import Any
 
 from recipeflow.errors import EmptyReleaseError, VRFError
-from recipeflow.explore.catalogue import Entry, catalogue_entry, recipe_page
+from recipeflow.explore.catalogue import Entry, HasPicture, catalogue_entry, recipe_page
 from recipeflow.explore.sources import Source
 from recipeflow.recipe import Recipe
 
@@ -72,7 +72,7 @@ class Library:
                 self._packed.append(zlib.compress(pickle.dumps(recipe)))
                 self._entries.append(catalogue_entry(recipe, self.source.info.glossary, self._has_picture(recipe)))
 
-    def _has_picture(self, recipe: Recipe) -> Any:
+    def _has_picture(self, recipe: Recipe) -> HasPicture:
         return lambda number: self.source.has_picture(recipe, number)
 
     def chunk(self, number: int) -> dict[str, Any] | None:
@@ -109,9 +109,10 @@ class Library:
         return None if packed is None else pickle.loads(zlib.decompress(packed))
 
     def _find(self, number: int) -> bytes | None:
-        with self._lock:
-            self._read_on(number + 1)
-            return self._packed[number] if number < len(self._packed) else None
+        if number >= len(self._packed):  # what was read already can be had while others read on
+            with self._lock:
+                self._read_on(number + 1)
+        return self._packed[number] if number < len(self._packed) else None
 
     def page(self, number: int) -> dict[str, Any] | None:
         """All that the page of a recipe shows."""

@@ -1,4 +1,5 @@
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -123,3 +124,25 @@ def test_a_title_without_english(tmp_path):
     folder = make_release(tmp_path / "one", [replace(SALAD, title="名無し")], info=None)
     entry = Library(ReleaseSource(folder)).chunk(0)["recipes"][0]
     assert entry[1:3] == ["名無し", None]
+
+
+def test_what_was_read_can_be_had_while_more_is_read(many):
+    go_on = threading.Event()
+
+    class SlowSource(ReleaseSource):
+        def recipes(self):
+            for number, checked in enumerate(super().recipes()):
+                if number == 3:
+                    go_on.wait(30)
+                yield checked
+
+    library = Library(SlowSource(many), chunk=2)
+    assert library.chunk(0)["more"]
+    with ThreadPoolExecutor(2) as pool:
+        waiting = pool.submit(library.chunk, 1)
+        found = pool.submit(library.recipe, 1).result(10)
+        is_waiting = not waiting.done()
+        go_on.set()
+        assert ids(waiting.result(30)) == ["r002", "r003"]
+    assert is_waiting
+    assert found.id == "r001"
