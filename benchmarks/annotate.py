@@ -229,9 +229,10 @@ def watch_work(page: Page) -> Callable[[], float]:
 def measure(browser: Browser, addresses: dict[str, str], rounds: int, clicks: int) -> dict[str, dict[str, float]]:
     """Median over the rounds of each figure of each page."""
     found: dict[str, list[tuple[float, ...]]] = {name: [] for name in addresses}
-    for _ in range(rounds):
+    for number in range(rounds):
         for name, address in addresses.items():
-            page, usable = open_page(browser, address, READY[name])
+            # An annotator of its own for every round: each begins with the same recipe.
+            page, usable = open_page(browser, address.format(layer=f"round{number}"), READY[name])
             nodes, worked = count_nodes(page), watch_work(page)
             before = worked()
             CLICKS[name](page, clicks)
@@ -280,17 +281,18 @@ def main() -> int:
         with ReleaseWriter(Path(folder, "release")) as writer:
             writer.add(recipe, frames)
         write_repeating_page(Path(folder, "other"), frames)
+        layers = [option for number in range(options.rounds) for option in ("--annotator", f"round{number}")]
         with (
-            AnnotationServer(Path(folder, "release"), Path(folder, "work.db"), "--annotator", "a") as server,
+            AnnotationServer(Path(folder, "release"), Path(folder, "work.db"), *layers) as server,
             serve_files(Path(folder, "other")) as other,
             sync_playwright() as playwright,
         ):
             browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
             steps = {OURS: "frames", FLOWS_PAGE: "flows"}
-            addresses = {name: f"{server.url}/r/large/{step}?layer=a" for name, step in steps.items()} | {
+            addresses = {name: f"{server.url}/r/large/{step}?layer={{layer}}" for name, step in steps.items()} | {
                 REPEATED: other
             }
-            page, first = open_page(browser, addresses[OURS], READY[OURS])
+            page, first = open_page(browser, addresses[OURS].format(layer="round0"), READY[OURS])
             page.context.close()
             print(f"first visit ever, thumbnails not made yet: usable after {first:.2f} s")
             figures = measure(browser, addresses, options.rounds, options.clicks)
