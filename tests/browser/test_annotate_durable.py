@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.annotate.serving import AnnotationServer
 from tests.browser.annotating import draw_flow, entity, expect_saved, open_step, set_side, tag_words, word
-from tests.making import SALAD, make_release
+from tests.making import SALAD, TEA, make_release
 
 UNSENT = "() => Object.keys(localStorage).filter((key) => key.startsWith('vrf-unsent')).length"
 WORDS = ["0-0-0", "0-0-1", "0-1-3", "0-2-0", "0-2-1", "1-0-2", "1-0-4", "1-0-5", "1-1-2", "1-1-5", "1-1-7", "1-2-2"]
@@ -25,7 +25,7 @@ def server(tmp_path_factory):
 def blank(tmp_path_factory):
     """A server whose layers begin without tags; tests kill it and start it again."""
     folder = tmp_path_factory.mktemp("blank")
-    layers = [option for name in ("burst", "alone", "listed") for option in ("--annotator", name)]
+    layers = [option for name in ("burst", "alone", "listed", "stranger") for option in ("--annotator", name)]
     with AnnotationServer(make_release(folder / "release"), folder / "work.db", "--blank", *layers) as server:
         yield server
 
@@ -83,6 +83,22 @@ def test_the_page_goes_on_by_itself_when_the_server_is_back(page, blank, expecte
     blank.start()
     expect_saved(page)
     assert [found["id"] for found in blank.document(SALAD.id, "alone")["entities"]] == [WORDS[0]]
+
+
+def test_another_server_at_the_same_address_takes_nothing(page, blank, tmp_path, expected_complaints):
+    """It knows neither the annotator nor the recipe: the change waits for the one that it was meant for."""
+    expected_complaints.append("ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_SOCKET|404 \\(Not Found")
+    open_step(page, blank, SALAD.id, "words", "stranger")
+    blank.kill()
+    other = AnnotationServer(make_release(tmp_path / "other", [TEA]), tmp_path / "other.db", "--annotator", "alice")
+    other.port = blank.port
+    with other, page.expect_response("**/operations") as answered:
+        tag_quickly(page, WORDS[0])
+    assert answered.value.status == 404
+    expect(page.locator(".save-state")).to_have_attribute("data-state", "waiting")
+    blank.start()
+    expect_saved(page)
+    assert [found["id"] for found in blank.document(SALAD.id, "stranger")["entities"]] == [WORDS[0]]
 
 
 def test_unsent_changes_are_flagged_in_the_list(page, blank, expected_complaints):

@@ -12,9 +12,12 @@ export class Refusal extends Error {
     this.body = body;
   }
 
-  /** Whether the same request may succeed later: the storage failed, not the request. */
-  get passing() {
-    return this.status >= 500;
+  /**
+   * Whether what was asked is itself wrong. Anything else may be better later: the storage fails, the token is missing,
+   * another server with other recipes sits at this address.
+   */
+  get final() {
+    return [400, 413, 422].includes(this.status);
   }
 }
 

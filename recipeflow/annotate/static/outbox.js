@@ -138,7 +138,7 @@ export class Outbox {
       this.change("conflict");
       return false;
     }
-    if (problem instanceof Refusal && !problem.passing && problem.status !== 401) {
+    if (problem instanceof Refusal && problem.final) {
       if (this.queue[1]?.base === null) this.rebase(this.queue[1], entry.base);
       this.drop(entry);
       this.handlers.onRefusal(problem, entry);

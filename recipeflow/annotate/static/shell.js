@@ -39,27 +39,20 @@ export function openDialog(title, ...content) {
   return dialog;
 }
 
-/** The place where notices appear: one at a time, read out, and gone after a while or at a click. */
+const READING_TIME = { plain: 12_000, bad: 30_000 };
+
+/** The place where notices appear: read out, the newest at the bottom, each gone after a while or at a click. */
 export class Notices {
   constructor() {
     this.element = element("div", { class: "notices", role: "status", "aria-live": "polite" });
-    this.timer = null;
   }
 
   show(text, kind = "plain") {
-    clearTimeout(this.timer);
-    const close = element(
-      "button",
-      { type: "button", class: "quiet", "aria-label": t("close"), on: { click: () => this.clear() } },
-      "×",
-    );
-    replaceContent(this.element, element("div", { class: `notice ${kind}` }, element("p", {}, text), close));
-    this.timer = setTimeout(() => this.clear(), 12_000);
-  }
-
-  clear() {
-    clearTimeout(this.timer);
-    replaceContent(this.element);
+    const remove = () => notice.remove();
+    const props = { type: "button", class: "quiet", "aria-label": t("close"), on: { click: remove } };
+    const notice = element("div", { class: `notice ${kind}` }, element("p", {}, text), element("button", props, "×"));
+    this.element.append(notice);
+    setTimeout(remove, READING_TIME[kind]);
   }
 }
 
