@@ -226,7 +226,7 @@ def picture_input(is_used: bool) -> gr.Image:
         type="filepath",
         image_mode=None,
         sources=["upload", "clipboard"],
-        label="Before (JPEG, PNG or WebP)",
+        label="Before",
         alt_text="The picture from before the action",
         height=260,
         buttons=[],
@@ -256,7 +256,7 @@ def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[st
         mark = "✓ " if own == (row["recipe_id"], row["frame"]) else ""
         recipe = row["title"] or row["recipe_id"]
         things = "、".join(row["objects"])
-        gallery.append((row["image"].convert("RGB"), f"{mark}{rank}. {row['score']:.3f} {row['action']} {things}"))
+        gallery.append((row["image"].convert("RGB"), f"{mark}{rank}. {row['action']}"))
         table.append([f"{mark}{rank}", f"{row['score']:.3f}", row["action"], things, recipe, row["instruction"]])
     note = NO_PICTURE if missing else f"The {len(rows)} nearest of {len(model.pipe.index)} pictures."
     if getattr(model.pipe.model.config, "context", "none") != "none":
@@ -331,7 +331,7 @@ def _word_choice(models: Sequence[Model], part: str) -> gr.Dropdown:
 def _model_section(model: Model) -> list[Any]:
     gr.Markdown(f"### {model.title}")
     note = gr.Textbox(show_label=False, interactive=False, container=False, lines=1, value="Not asked yet.")
-    gallery = gr.Gallery(show_label=False, columns=5, object_fit="cover", interactive=False, buttons=[])
+    gallery = gr.Gallery(show_label=False, columns=5, height=170, object_fit="cover", interactive=False, buttons=[])
     with gr.Accordion("Recipes", open=False):
         heads = ["", "score", "verb", "objects", "recipe", "instruction"]
         table = gr.Dataframe(headers=heads, datatype="str", interactive=False, wrap=True, buttons=[])
