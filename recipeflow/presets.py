@@ -116,7 +116,7 @@ class TrainingConfig:
 PRESETS = {
     "paper": TrainingConfig(),
     "fast": TrainingConfig(
-        epochs=24, learning_rate=1e-4, schedule="cosine", warmup=0.05, beta2=0.98, checkpoint_every=0
+        epochs=28, learning_rate=1e-4, schedule="cosine", warmup=0.05, beta2=0.98, checkpoint_every=0
     ),
     "best": TrainingConfig(
         epochs=16,
@@ -132,7 +132,7 @@ PRESETS = {
             "hidden_dim": 512,
             "dropout": 0.2,
             "feature_dropout": 0.3,
-            "context": "modifiers",
+            "context": "history",
             "loss": "contrastive",
             "temperature": 0.05,
         },
