@@ -1,9 +1,9 @@
 """What larger backbones cost: time and memory of an image's feature, beside the offline backbone's.
 
 Each network is built with random weights, which change neither, in a process of its own. There a small batch of images
-of the size that the network wants goes through it and through the offline backbone in turns, with one thread; printed
-are the median time an image, its ratio to the offline backbone in the same run, and by how much the process grew at
-most. `VRFConfig` has to accept every name.
+of the size that the network wants goes through it and through the offline backbone in turns, with one thread. Printed
+are the median processor time an image, which other work on the machine hardly changes, its ratio to the offline
+backbone in the same run, and by how much the process grew at most. `VRFConfig` has to accept every name.
 
     python benchmarks/backbones.py
     python benchmarks/backbones.py --rounds 9 --names vit_large_patch16_dinov3.lvd1689m --json
@@ -17,10 +17,10 @@ import resource
 import statistics
 import subprocess
 import sys
+import time
 
 import timm
 import torch
-from _timing import speeds_in_turns
 
 from configuration_vrf import OFFLINE_BACKBONE, VRFConfig
 
@@ -71,19 +71,25 @@ def measure(name: str, rounds: int) -> dict:
         assert network(pixels).shape == (BATCH, width)
         memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
         offline, small = _build(OFFLINE_BACKBONE)
-        sides = {"this": lambda: network(pixels), "offline": lambda: offline(small)}
-        speeds = speeds_in_turns(sides, BATCH, rounds)
-    ratios = [there / here for here, there in zip(speeds["this"], speeds["offline"], strict=True)]
+        offline(small)
+        times = [(_seconds(network, pixels), _seconds(offline, small)) for _ in range(rounds)]
     return {
         "name": name,
         "timm": timm.__version__,
         "million": sum(weight.numel() for weight in network.parameters()) / 1e6,
         "width": width,
         "side": pixels.shape[-1],
-        "ms": 1000 / statistics.median(speeds["this"]),
-        "ratio": statistics.median(ratios),
+        "ms": 1000 * statistics.median(this for this, _ in times),
+        "ratio": statistics.median(this / other for this, other in times),
         "memory": memory,
     }
+
+
+def _seconds(network: torch.nn.Module, pixels: torch.Tensor) -> float:
+    """The processor time of one image."""
+    started = time.process_time()
+    network(pixels)
+    return (time.process_time() - started) / len(pixels)
 
 
 def _build(name: str) -> tuple[torch.nn.Module, torch.Tensor]:
