@@ -19,7 +19,7 @@ from recipeflow.annotate.comparing import compare_layers, list_differences
 from recipeflow.annotate.content import recipe_from_text
 from recipeflow.annotate.exporting import FORMATS, export_layer
 from recipeflow.annotate.requests import LARGEST_IMPORT, ApiError, Json, read_body, take
-from recipeflow.annotate.store import GOLD, Layer
+from recipeflow.annotate.store import FROM_WORDS, GOLD, Layer
 from recipeflow.annotate.workspace import Imported
 from recipeflow.errors import RefusedError, RequestError, short
 from recipeflow.parsing import id_problem
@@ -102,7 +102,7 @@ class ExchangeApi(Api):
         """Every difference between two layers of a recipe, beside what gold has."""
         recipe_id, (first, second) = self.find_recipe(request), self._pair(request)
         # Whoever only looks makes no layer: an empty gold one is as good.
-        gold = self.workspace.find_layer(GOLD) or Layer(GOLD, GOLD, "blank")
+        gold = self.workspace.find_layer(GOLD) or Layer(GOLD, GOLD, FROM_WORDS)
         histories = [self.workspace.store.history(recipe_id, layer) for layer in (first, second, gold)]
         found = list_differences(*(history.document for history in histories))
         keys = {"revision": histories[2].revision, "keys": found.pop("gold")}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recipeflow.annotate.content import recipe_from_text, words_of
-from recipeflow.annotate.document import Document, annotated_document
+from recipeflow.annotate.document import STEPS, Document, annotated_document
 from recipeflow.annotate.history import History
 from recipeflow.annotate.items import Item, list_items
 from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
@@ -216,7 +216,7 @@ class Workspace:
     def list_recipes(self, layer: Layer) -> dict[str, Any]:
         """Every recipe with how far it is in a layer."""
         rows = [self._summary(recipe_id, layer) for recipe_id in self.store.recipe_ids()]
-        done = {step: sum(row["done"][step] for row in rows) for step in ("words", "flows", "frames")}
+        done = {step: sum(row["done"][step] for row in rows) for step in STEPS}
         totals = {name: sum(row[name] for row in rows) for name in ("human", "accepted")}
         return {"recipes": rows, "totals": {"recipes": len(rows), "done": done, **totals}}
 
@@ -236,9 +236,8 @@ class Workspace:
     def view(self, recipe_id: str, layer: Layer) -> dict[str, Any]:
         """The whole document, as a page opens it."""
         history = self.store.history(recipe_id, layer)
-        return {**fixed_view(history.document, self.film(recipe_id)), "layer": layer.name} | self.changing(
-            recipe_id, layer, history
-        )
+        fixed = fixed_view(history.document, self.film(recipe_id))
+        return {**fixed, "layer": layer.name, **self.changing(recipe_id, layer, history)}
 
     def changing(self, recipe_id: str, layer: Layer, history: History) -> dict[str, Any]:
         """The part of a document that operations change."""
