@@ -282,6 +282,11 @@ class VRFConfig(PreTrainedConfig):
         return [name for name, is_used in used.items() if is_used]
 
     @property
+    def query_parts(self) -> list[str]:
+        """What can be told in a query: the inputs and, where it is read, context, which may always be left out."""
+        return [*self.inputs, *(["context"] if self.context != "none" else [])]
+
+    @property
     def feature_dim(self) -> int:
         """Width of the backbone's image feature, the paper's d_i, known without any weights."""
         return _feature_dim(self.backbone)

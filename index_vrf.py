@@ -34,7 +34,7 @@ FORMAT = 1
 EMBEDDING = "embedding"
 """The name of the FAISS index on the table of candidates."""
 
-PARTS = {"action": "actions", "object": "objects", "image": "pre_images"}
+PARTS = {"action": "actions", "object": "objects", "image": "pre_images", "context": "contexts"}
 """The parts of a query, and what the processor calls a list of each."""
 
 CHUNK = 65_536
@@ -202,18 +202,18 @@ class VRFIndex:
 def arrange_queries(queries: Sequence[Mapping[str, Any]], inputs: Sequence[str]) -> dict[str, list]:
     """Check queries against the inputs of a model, and turn them into the lists that its processor takes.
 
-    An image may be missing where there are words: the model then goes by the words.
+    An image may be missing where there are words: the model then goes by the words. A context may always be missing.
 
     Args:
-        queries: Each with some of `action`, `object` and `image`; None stands for nothing.
-        inputs: What the model uses, `model.config.inputs`.
+        queries: Each with some of `action`, `object`, `image` and `context`; None stands for nothing.
+        inputs: What the model uses, `model.config.query_parts`.
 
     Raises:
         ValueError: If a query has too little or too much for this model.
     """
     if not queries:
         raise ValueError("expected at least one query, found none")
-    needed = set(inputs) - ({"image"} if len(inputs) > 1 else set())
+    needed = set(inputs) - {"context"} - ({"image"} if len(inputs) > 1 else set())
     for row, query in enumerate(queries):
         given = {name for name, value in query.items() if value is not None}
         place = f"in query {row}" if len(queries) > 1 else "in the query"
@@ -222,12 +222,16 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], inputs: Sequence[str])
             raise ValueError(f"expected no {' or '.join(excess)} {place}, found one; {uses}: leave it out")
         if missing := [name for name in inputs if name in needed - given]:
             raise ValueError(f"expected {' and '.join(missing)} {place}, found none; {uses}: pass it too")
-    return {PARTS[name]: [query.get(name) for query in queries] for name in inputs}
+    arranged = {PARTS[name]: [query.get(name) for query in queries] for name in inputs}
+    if "contexts" in arranged:
+        arranged["contexts"] = [context or {} for context in arranged["contexts"]]
+    return arranged
 
 
 def unknown_words(queries: Sequence[Mapping[str, Any]], processor: ProcessorMixin) -> list[str]:
     """The words of queries that the vocabulary does not hold; to the model they are all the same word."""
     phrases = [query.get(name) or () for query in queries for name in ("action", "object")]
+    phrases += [phrase for query in queries for phrase in (query.get("context") or {}).values()]
     words = [word for phrase in phrases for word in (phrase.split() if isinstance(phrase, str) else phrase)]
     unknown = processor.tokenizer.unk_token_id
     return [word for word in dict.fromkeys(words) if unknown in processor.tokenizer(word)["input_ids"]]

@@ -56,7 +56,7 @@ class PostActionRetrievalPipeline(Pipeline):
 
     def preprocess(self, query: Mapping[str, Any]) -> BatchFeature:
         """Words and picture to tensors."""
-        inputs = self.processor(**arrange_queries([query], self.model.config.inputs))
+        inputs = self.processor(**arrange_queries([query], self.model.config.query_parts))
         if unknown := unknown_words([query], self.processor):
             logger.warning(f"the model does not know: {', '.join(unknown)}")
         return inputs

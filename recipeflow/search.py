@@ -12,7 +12,7 @@ Where the model was calibrated (``vrf calibrate``), rows also have ``confidence`
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,7 @@ class Retriever:
         action: Phrase | Sequence[Phrase] | None = None,
         object: Phrase | Sequence[Phrase] | None = None,
         image: ImageLike | Sequence[ImageLike | None] | None = None,
+        context: Mapping[str, Phrase] | Sequence[Mapping[str, Phrase] | None] | None = None,
         k: int = 5,
         min_confidence: float | None = None,
     ) -> list[Row] | list[list[Row]]:
@@ -112,6 +113,8 @@ class Retriever:
             action: The verb.
             object: What it is done to.
             image: A picture of that from before; ``None`` where there is none.
+            context: More about the action, for a model that reads it: words by the part they play, such as
+                ``{"modifier": "薄く", "destination": "ボウル"}``.
             k: How many candidates.
             min_confidence: How likely the first answer has to be right for the model to be sure; by default what its
                 calibration found.
@@ -126,9 +129,9 @@ class Retriever:
             QueryError: If the model needs more or less than it is given, has fewer than k candidates, or was not
                 calibrated and is asked how sure it is.
         """
-        queries, is_batch = _make_queries(action=action, object=object, image=image)
+        queries, is_batch = _make_queries(action=action, object=object, image=image, context=context)
         try:
-            inputs = arrange_queries(queries, self.model.config.inputs)
+            inputs = arrange_queries(queries, self.model.config.query_parts)
             embeds = self.model.encode_queries(self.processor, **inputs)
             found = self.index.nearest(embeds.numpy(), k, min_confidence)
         except (ValueError, TypeError, OSError) as error:

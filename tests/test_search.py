@@ -155,12 +155,30 @@ def test_a_query_has_what_the_model_uses_and_no_more():
     assert arrange_queries([words], ["action", "object"]) == {"actions": ["切"], "objects": ["卵"]}
     assert arrange_queries([image | {"action": None}], ["image"]) == {"pre_images": ["before.jpg"]}
     assert arrange_queries([words], ["action", "object", "image"])["pre_images"] == [None]
+    told = words | {"context": {"modifier": "薄く"}}
+    assert arrange_queries([told, words], ["action", "object", "context"])["contexts"] == [{"modifier": "薄く"}, {}]
+    with pytest.raises(ValueError, match=r"expected no context in the query"):
+        arrange_queries([told], ["action", "object"])
     with pytest.raises(ValueError, match=r"expected no image in the query.*made of action, object: leave it out"):
         arrange_queries([words | image], ["action", "object"])
     with pytest.raises(ValueError, match="expected image in the query, found none"):
         arrange_queries([{}], ["image"])
     with pytest.raises(ValueError, match="expected no taste in the query"):
         arrange_queries([words | {"taste": "sour"}], ["action", "object"])
+
+
+def test_a_context_changes_the_answer_of_a_model_that_reads_it(table, picture):
+    model, processor = table.make_model(architecture="residual", context="modifiers", loss="contrastive")
+    retriever = Retriever.build(model, processor, table.folder, weights=table.weights, cache=table.cache)
+    query = {"action": "切", "object": "卵", "image": picture}
+    word = next(word for word in processor.tokenizer.get_vocab() if not word.startswith("["))
+    scores = [
+        [row["score"] for row in retriever.search(**query, context=context)]
+        for context in (None, {}, {"modifier": word})
+    ]
+    assert scores[0] == scores[1] != scores[2]
+    with pytest.raises(QueryError, match="roles"):
+        retriever.search(**query, context={"smell": word})
 
 
 @pytest.mark.parametrize("inputs", [("action", "object"), ("image",)])

@@ -18,6 +18,7 @@ from recipeflow.cli.shared import (
     errors,
     output,
 )
+from recipeflow.errors import UsageError
 
 WeightsFileOption = Annotated[
     str | None,
@@ -106,6 +107,10 @@ def search(
     action: Annotated[str | None, typer.Option(help="The verb; words with spaces between them.")] = None,
     object: Annotated[str | None, typer.Option(help="What it is done to, likewise.")] = None,
     image: Annotated[Path | None, typer.Option(help="A picture of that before the action.")] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(help="More about the action, for a model of preset best: modifier=薄く, destination=ボウル …"),
+    ] = None,
     model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = "run/model",
     dataset: Annotated[
         Path | None,
@@ -139,7 +144,7 @@ def search(
         options = {"weights": weights, "cache": cache, "announce": _announce}
         calibration = load_calibration(folder)
         retriever = Retriever.build(*load_trained(str(folder)), dataset, calibration=calibration, **options)
-    query = {"action": action, "object": object, "image": image}
+    query = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         rows = retriever.search(**query, k=k, min_confidence=min_confidence)
     unknown = unknown_words([query], retriever.processor)
@@ -155,6 +160,14 @@ def search(
         errors.print(f"not in the model's vocabulary: {', '.join(unknown)}", markup=False)
     if picture is not None:
         _draw(query, rows, picture)
+
+
+def _parse_context(options: list[str] | None) -> dict[str, str] | None:
+    """Words by the part they play, as they are written on the command line."""
+    parts = [option.partition("=") for option in options or ()]
+    if wrong := [role for role, sign, words in parts if not (sign and words.strip())]:
+        raise UsageError(f"expected --context as a role and words, such as modifier=薄く, found {wrong[0]!r}")
+    return {role: words for role, _, words in parts} or None
 
 
 def _print_answers(rows: list[dict[str, Any]], candidates: int) -> None:
