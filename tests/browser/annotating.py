@@ -29,7 +29,7 @@ def entity(page: Page, entity_id: str):
 
 def drag(page: Page, start, end) -> None:
     """Press on one element, move to another, let go."""
-    start.scroll_into_view_if_needed()
+    _centre(end)
     (from_x, from_y), (to_x, to_y) = _centre(start), _centre(end)
     page.mouse.move(from_x, from_y)
     page.mouse.down()
@@ -39,8 +39,14 @@ def drag(page: Page, start, end) -> None:
 
 
 def _centre(element) -> tuple[float, float]:
-    box = element.bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    """Where it is once it is in view. An answer may draw it anew at any time: then it is sought again."""
+    measure = """(found) => {
+        found.scrollIntoView({ block: "nearest" });
+        const box = found.getBoundingClientRect();
+        return found.isConnected ? [box.x + box.width / 2, box.y + box.height / 2] : null; }"""
+    while (place := element.evaluate(measure)) is None:
+        pass
+    return tuple(place)
 
 
 def tag_words(page: Page, section: int, line: int, start: int, end: int, tag: str) -> None:

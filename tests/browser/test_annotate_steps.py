@@ -239,3 +239,33 @@ def test_fewer_frames_and_more(page, server):
     assert [int(each.get_attribute("data-number")) for each in shown.all()] == [1, 3, 5]
     page.keyboard.press("+")
     expect(shown).to_have_count(len(SALAD.used_frames))
+
+
+@pytest.mark.parametrize("step", ["words", "flows"])
+def test_an_answer_in_the_middle_of_a_drag_does_not_disturb_it(page, server, step):
+    """The line that is dragged over is drawn anew while the button is down."""
+    open_step(page, server, TEA.id, step, "keys")
+    held = []
+    page.route("**/operations", lambda route: held.append(route))
+    if step == "words":
+        word(page, "1-0-0").click()
+        page.keyboard.press("3")
+        start, end = word(page, "1-0-4"), word(page, "1-0-6")
+    else:
+        draw_flow(page, "0-0-1", "0-0-0", "other-mod")
+        start, end = entity(page, "0-0-0"), entity(page, "1-0-4")
+    expect(page.locator(".pending")).not_to_have_count(0)
+    middle = [
+        (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        for box in (start.bounding_box(), end.bounding_box())
+    ]
+    page.mouse.move(*middle[0])
+    page.mouse.down()
+    held[0].continue_()
+    expect_saved(page)
+    page.mouse.move(*middle[1], steps=4)
+    page.mouse.up()
+    if step == "words":
+        expect(page.locator(".selection-said")).to_have_text("Selected: 冷やし、注ぎ")
+    else:
+        expect(page.locator(".label-choice")).to_contain_text("麦茶 → 冷やし")
