@@ -1,10 +1,13 @@
-"""Is this really a picture? Frames are passed on as the bytes they are, so each is decoded once to be sure."""
+"""Is this really a picture? Frames are passed on as the bytes they are, so each is decoded once to be sure.
+
+And small pictures of them, for pages that show many.
+"""
 
 from __future__ import annotations
 
 import io
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 FORMATS = ("JPEG", "PNG", "WEBP")
 """What a frame may be in spite of its name. Not all that Pillow opens: some formats run other programs."""
@@ -24,3 +27,19 @@ def image_problem(data: bytes) -> str | None:
     except Exception as error:  # a damaged header can make Pillow's plugins raise nearly anything
         return f"found {len(data)} bytes that do not decode: {error}"
     return None
+
+
+def open_small(data: bytes, box: tuple[int, int]) -> Image.Image:
+    """An encoded image, no larger than the box; one that is smaller stays as it is."""
+    with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+        image.draft("RGB", box)  # a JPEG is decoded near the size that is wanted, which takes a fraction of the time
+        small = ImageOps.exif_transpose(image).convert("RGB")
+    small.thumbnail(box)
+    return small
+
+
+def encode(picture: Image.Image, kind: str = "JPEG", **options: int) -> bytes:
+    """A picture as the bytes of a file."""
+    buffer = io.BytesIO()
+    picture.save(buffer, kind, **options)
+    return buffer.getvalue()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import io
 
-from PIL import Image, ImageOps
+from PIL import ImageOps
 
-from recipeflow.images import FORMATS
+from recipeflow.images import encode, open_small
 
 QUALITY = 72
 
@@ -15,14 +14,10 @@ QUALITY = 72
 def thumbnail(data: bytes, side: int) -> str | None:
     """An encoded image as the address of a small, square WebP; ``None`` if it cannot be read."""
     try:
-        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-            image.draft("RGB", (2 * side, 2 * side))
-            picture = ImageOps.fit(ImageOps.exif_transpose(image).convert("RGB"), (side, side))
+        picture = ImageOps.fit(open_small(data, (2 * side, 2 * side)), (side, side))
     except Exception:  # a damaged header can make Pillow's plugins raise nearly anything
         return None
-    buffer = io.BytesIO()
-    picture.save(buffer, "WEBP", quality=QUALITY, method=4)
-    return data_address("image/webp", buffer.getvalue())
+    return data_address("image/webp", encode(picture, "WEBP", quality=QUALITY, method=4))
 
 
 def data_address(kind: str, content: bytes) -> str:

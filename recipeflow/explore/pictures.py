@@ -7,7 +7,7 @@ import io
 from PIL import Image
 
 from recipeflow.errors import BrokenImageError
-from recipeflow.images import FORMATS, image_problem
+from recipeflow.images import FORMATS, encode, image_problem, open_small
 
 LARGEST = 480
 """Pixels of the longer side."""
@@ -26,9 +26,4 @@ def page_picture(data: bytes, name: str) -> bytes:
     with Image.open(io.BytesIO(data), formats=FORMATS) as image:
         if image.format == "JPEG" and max(image.size) <= LARGEST:
             return data
-        image.draft("RGB", (LARGEST, LARGEST))  # decoded near the size that is wanted, in a fraction of the time
-        small = image.convert("RGB")
-    small.thumbnail((LARGEST, LARGEST))
-    buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=QUALITY)
-    return buffer.getvalue()
+    return encode(open_small(data, (LARGEST, LARGEST)), quality=QUALITY)

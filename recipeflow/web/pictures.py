@@ -8,7 +8,6 @@ written into the release folder.
 from __future__ import annotations
 
 import hashlib
-import io
 import logging
 import os
 import re
@@ -22,7 +21,7 @@ from PIL import Image, ImageDraw
 
 from recipeflow.durable import write_aside
 from recipeflow.errors import BrokenImageError, MissingFrameError
-from recipeflow.images import FORMATS, image_problem
+from recipeflow.images import FORMATS, encode, image_problem, open_small
 from recipeflow.recipe import frame_name
 
 COLUMNS, ROWS, CELL_WIDTH = 10, 5, 128
@@ -123,12 +122,12 @@ class Pictures:
             BrokenImageError: If it is no image.
         """
         data = _read(path)
-        return self._kept(f"thumbnail {width}", [data], lambda: _encode(_shrink(path, data, (width, 4 * width))))
+        return self._kept(f"thumbnail {width}", [data], lambda: _jpeg(_shrink(path, data, (width, 4 * width))))
 
     def sheet(self, paths: Sequence[Path], cell: tuple[int, int]) -> bytes:
         """Many frames as one JPEG, in rows of ``COLUMNS``; one that is missing or damaged is crossed out."""
         frames = [path.read_bytes() if path.is_file() else b"" for path in paths]
-        return self._kept(f"sheet {cell}", frames, lambda: _encode(_draw_sheet(frames, cell)))
+        return self._kept(f"sheet {cell}", frames, lambda: _jpeg(_draw_sheet(frames, cell)))
 
     def _kept(self, kind: str, frames: Sequence[bytes], make: Callable[[], bytes]) -> bytes:
         digest = hashlib.sha256(kind.encode())
@@ -154,6 +153,10 @@ class Pictures:
             self.told = True
 
 
+def _jpeg(picture: Image.Image) -> bytes:
+    return encode(picture, quality=QUALITY)
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -165,15 +168,7 @@ def _read(path: Path) -> bytes:
 def _shrink(path: Path, data: bytes, box: tuple[int, int]) -> Image.Image:
     if (reason := image_problem(data)) is not None:
         raise BrokenImageError(f"expected an image, {reason}", file=path.name, value=path.name)
-    return _open_small(data, box)
-
-
-def _open_small(data: bytes, box: tuple[int, int]) -> Image.Image:
-    with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-        image.draft("RGB", box)  # a JPEG is decoded near the size that is wanted, which takes a fraction of the time
-        small = image.convert("RGB")
-    small.thumbnail(box)
-    return small
+    return open_small(data, box)
 
 
 def _draw_sheet(frames: Sequence[bytes], cell: tuple[int, int]) -> Image.Image:
@@ -183,7 +178,7 @@ def _draw_sheet(frames: Sequence[bytes], cell: tuple[int, int]) -> Image.Image:
     for number, data in enumerate(frames):
         left, top = number % COLUMNS * width, number // COLUMNS * height
         try:
-            small = _open_small(data, cell)
+            small = open_small(data, cell)
         except Exception:  # damaged images make Pillow raise nearly anything; the others are to be seen all the same
             cross = ImageDraw.Draw(sheet)
             cross.rectangle((left, top, left + width - 1, top + height - 1), "#ddd", "#888")
@@ -192,9 +187,3 @@ def _draw_sheet(frames: Sequence[bytes], cell: tuple[int, int]) -> Image.Image:
             continue
         sheet.paste(small, (left + (width - small.width) // 2, top + (height - small.height) // 2))
     return sheet
-
-
-def _encode(picture: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=QUALITY)
-    return buffer.getvalue()
