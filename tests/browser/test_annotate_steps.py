@@ -228,6 +228,23 @@ def test_drawing_by_drag_leaves_nothing_behind(page, server):
     expect_saved(page)
 
 
+def test_a_recipe_without_frames(page, tmp_path):
+    """As the official annotations come: no text, no film. What is there can be read, and no key can harm it."""
+    release = make_release(tmp_path / "bare", [TEA], frames=False)
+    for file in (release / "recipes" / TEA.id).glob("*.txt"):
+        file.unlink()
+    with AnnotationServer(release, tmp_path / "work.db", "--annotator", "alice") as server:
+        open_step(page, server, TEA.id, "frames")
+        expect(page.locator(".step-main")).to_contain_text("This recipe has no frames.")
+        expect(page.locator(".object-name").first).to_have_text("▯▯")
+        page.keyboard.press("b")
+        page.keyboard.press("ArrowRight")
+        expect_saved(page)
+        assert server.document(TEA.id)["revision"] == 0
+        open_step(page, server, TEA.id, "flows")
+        expect(page.locator(".arc")).to_have_count(len(TEA.flows))
+
+
 def test_fewer_frames_and_more(page, server):
     """Zoomed out by time, every second frame is left; the chosen one and the object's own always are."""
     open_step(page, server, SALAD.id, "frames", "keys")

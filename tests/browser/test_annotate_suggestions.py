@@ -38,6 +38,7 @@ def test_one_by_one_and_all_at_once(page, server):
     panel.get_by_role("button", name=f"Accept all {len(TEA.entities) - 1} shown").click()
     expect(page.locator(".entity.suggested")).to_have_count(0)
     expect_saved(page)
+    expect(page.locator(".entity.accepted")).to_have_count(len(TEA.entities))
     found = server.document(TEA.id)["entities"]
     assert {each["id"]: each["tag"] for each in found} == {each.id: each.tag for each in TEA.entities.values()}
     assert {each["origin"] for each in found} == {"model-a"}

@@ -288,7 +288,7 @@ export class FramesStep {
     const { object } = this;
     const key = event.key.toLowerCase();
     const side = SIDES.find((each) => SIDE_KEYS[each].toLowerCase() === key);
-    if (side) return (this.set(side, this.strip?.picked ?? null), true);
+    if (side) return (this.strip && this.set(side, this.strip.picked), true);
     if (key === "n" && object) return (this.set(SIDES.find((each) => object[each] === null) ?? "after", "none"), true);
     if (key === "o" && object && object.offer !== null) return (this.set("before", object.offer), true);
     if (key === "x" && object) return (this.clear(object), true);

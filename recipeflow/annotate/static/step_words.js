@@ -232,16 +232,10 @@ function isExactly(entity, range) {
   return touches(entity, range) && entity.start === range.start && entity.end === range.end;
 }
 
-function entityLook(entity) {
-  if (entity.suggestedBy) return { class: "suggested", title: entity.suggestedBy };
-  const title =
-    entity.origin === "release"
-      ? t("origin.release")
-      : entity.origin
-        ? t("origin.other", { origin: entity.origin })
-        : null;
-  return {
-    class: `${entity.pending ? "pending" : ""} ${entity.origin ? "from-elsewhere" : ""}`,
-    title: entity.pending ? t("pending") : title,
-  };
+/** What is suggested, on its way or accepted from a suggestion looks it; the title says whose it was. */
+function entityLook({ suggestedBy, pending, origin }) {
+  if (suggestedBy) return { class: "suggested", title: suggestedBy };
+  if (pending) return { class: "pending", title: t("pending") };
+  if (origin === "release") return { title: t("origin.release") };
+  return origin ? { class: "accepted", title: t("origin.other", { origin }) } : {};
 }
