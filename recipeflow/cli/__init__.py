@@ -8,7 +8,10 @@ from __future__ import annotations
 import sys
 
 # Each adds its commands, which --help lists in this order.
-from recipeflow.cli import annotating, data, exploring, fetching, learning, reading, searching, sharing  # noqa: F401
+# isort: off
+from recipeflow.cli import data, fetching, reading, exploring, annotating, learning, searching, sharing  # noqa: F401
+
+# isort: on
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import VRFError
 
