@@ -27,6 +27,7 @@ FILES = {
     "model.safetensors",
     "modeling_vrf.py",
     "processing_vrf.py",
+    "residual_vrf.py",
     "processor_config.json",
     "tokenizer.json",
     "tokenizer_config.json",
