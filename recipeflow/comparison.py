@@ -20,6 +20,8 @@ from recipeflow.tables import Table
 
 METRICS = {"recall_at_1": "R@1", "recall_at_5": "R@5", "recall_at_10": "R@10", "median_rank": "MedR"}
 LOWER_IS_BETTER = ("median_rank",)
+PAPER_METRICS = ("recall_at_5", "median_rank")
+"""The paper's two figures: as many as a terminal has room for."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def _folds_of(results: dict[str, Any], row: str, path: str | Path) -> dict[str, 
 def comparison_table(comparisons: Sequence[Comparison], names: tuple[str, str]) -> Table:
     """Every fold's figures and differences, their mean, ratio and test."""
     first, second = names
-    columns = ["fold", *(f"{METRICS[c.metric]} {part}" for c in comparisons for part in (first, second, "±"))]
+    columns = ["fold", *(f"{METRICS[c.metric]} {part}" for c in comparisons for part in (first, second, "change"))]
     folds = comparisons[0].folds
     rows = [
         (

@@ -258,13 +258,14 @@ def compare(
 
     Example:  vrf compare experiment-paper experiment-best
     """
-    from recipeflow.comparison import compare_experiments, comparison_notes, comparison_table
+    from recipeflow.comparison import PAPER_METRICS, compare_experiments, comparison_notes, comparison_table
 
     comparisons = compare_experiments(first, second, row)
-    table = comparison_table(comparisons, (first.name, second.name))
+    names = first.name, second.name
     if as_json:
         typer.echo(json.dumps([comparison.as_dict() for comparison in comparisons], indent=2))
     elif markdown:
-        typer.echo(f"{table.markdown()}\n{comparison_notes(comparisons)}")
+        typer.echo(f"{comparison_table(comparisons, names).markdown()}\n{comparison_notes(comparisons)}")
     else:
-        output.print(table.rich(), comparison_notes(comparisons), sep="\n")
+        shown = [comparison for comparison in comparisons if comparison.metric in PAPER_METRICS]
+        output.print(comparison_table(shown, names).rich(), comparison_notes(comparisons), sep="\n")
