@@ -48,9 +48,10 @@ class Comparison:
         return tuple(b - a for a, b in zip(self.first, self.second, strict=True))
 
     @property
-    def ratio(self) -> float:
-        """The second mean over the first."""
-        return statistics.fmean(self.second) / statistics.fmean(self.first)
+    def ratio(self) -> float | None:
+        """The second mean over the first, where that is not zero."""
+        first = statistics.fmean(self.first)
+        return statistics.fmean(self.second) / first if first else None
 
     @property
     def p_value(self) -> float:
@@ -152,7 +153,7 @@ def comparison_table(comparisons: Sequence[Comparison], names: tuple[str, str]) 
 def comparison_notes(comparisons: Sequence[Comparison]) -> str:
     """What the differences amount to."""
     parts = [
-        f"{METRICS[c.metric]} x {c.ratio:.2f}, p = {c.p_value:.3f}"
+        f"{METRICS[c.metric]} x {'—' if c.ratio is None else format(c.ratio, '.2f')}, p = {c.p_value:.3f}"
         + (" (lower is better)" if c.metric in LOWER_IS_BETTER else "")
         for c in comparisons
     ]

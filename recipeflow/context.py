@@ -8,7 +8,8 @@ was seen. All of them are found by walking the flows backwards.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from recipeflow.recipe import LABELS, TAGS
@@ -43,8 +44,12 @@ class RecipeHistory:
         tags, labels = tuple(TAGS), tuple(LABELS)
         self.tags = {node["id"]: tags[node["tag"]] for node in nodes}
         self.incoming: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        self.outgoing: dict[str, list[str]] = defaultdict(list)
         for edge in edges:
-            self.incoming[edge["end"]].append((edge["start"], labels[edge["label"]]))
+            label = labels[edge["label"]]
+            self.incoming[edge["end"]].append((edge["start"], label))
+            if label in MATERIAL:
+                self.outgoing[edge["start"]].append(edge["end"])
 
     def manner(self, action: str) -> Iterator[tuple[str, str]]:
         """How the action is done and where to, as roles and entities."""
@@ -55,26 +60,47 @@ class RecipeHistory:
                 yield "modifier", start
                 yield from (("modifier", other) for other, kind in self.incoming[start] if kind in MANNER)
 
-    def levels(self, entity: str | None) -> Iterator[list[str]]:
-        """What the entity was made from, one flow back at a time."""
-        seen, level = {entity}, [] if entity is None else [entity]
+    def levels(self, action: str, entity: str | None) -> Iterator[list[str]]:
+        """What the object went through, the nearest to the action first.
+
+        An object that was put into a set ("all of it") is named by its ingredient, so first come the steps between
+        the two, then what the object itself was made from, one flow back at a time.
+        """
+        if entity is None:
+            return
+        yield from self._made_of(action, self._made_from(entity))
+        yield [entity]
+        yield from self._made_of(entity)
+
+    def _made_of(self, end: str, among: Container[str] | None = None) -> Iterator[list[str]]:
+        """What this was made of, one flow back at a time; where entities are given, among these only."""
+        seen, level = {end}, [end]
         for _ in range(DEEPEST):
             found = [start for end in level for start, label in self.incoming[end] if label in MATERIAL]
-            level = [start for start in dict.fromkeys(found) if start not in seen]
+            level = [
+                start for start in dict.fromkeys(found) if start not in seen and (among is None or start in among)
+            ]
             if not level:
                 return
             seen.update(level)
             yield level
 
+    def _made_from(self, entity: str) -> set[str]:
+        """All that the entity went into."""
+        found, waiting = set(), [entity]
+        while waiting:
+            following = self.outgoing[waiting.pop()]
+            waiting.extend(end for end in following if end not in found)
+            found.update(following)
+        return found
+
     def history(self, action: str, entity: str | None) -> Iterator[tuple[str, str]]:
         """What was done to the object before, to what, and which states were told on the way."""
-        for level in self.levels(entity):
+        for level in self.levels(action, entity):
             for earlier in level:
-                if earlier == action:
-                    continue
                 told = [other for other, label in self.incoming[earlier] if label in MANNER]
                 for entity_id in (earlier, *told):
-                    if role := HISTORY_ROLES.get(self.tags[entity_id]):
+                    if entity_id != entity and (role := HISTORY_ROLES.get(self.tags[entity_id])):
                         yield role, entity_id
 
 
@@ -103,17 +129,38 @@ def describe_row(
     return tuple(dict.fromkeys(pairs))[:MOST_WORDS]
 
 
-def last_seen(history: RecipeHistory, entity: str | None, pictures: Mapping[str, tuple[int, int]]) -> int:
+@dataclass(frozen=True)
+class Picture:
+    """A post-action image: the object it belongs to, the number of its frame in the film, and that of the image."""
+
+    entity: str | None
+    frame: int
+    image: int
+
+
+def last_seen(
+    history: RecipeHistory,
+    action: str,
+    entity: str | None,
+    pictures: Mapping[str, Sequence[Picture]],
+    result: Picture | None,
+) -> int:
     """The image in which the object was last seen before the action, or -1.
 
     Args:
         history: Of its recipe.
+        action: The id of the action.
         entity: The id of the object.
-        pictures: For every action that has a post-action image, the number of its last frame and that image.
+        pictures: The post-action images of every action.
+        result: The row's own post-action image, which is the answer: neither it nor anything after it is told.
     """
-    own = [[entity]] if entity is not None else []
-    for level in [*own, *history.levels(entity)]:
-        seen = [pictures[action] for action in level if action in pictures]
+    for level in history.levels(action, entity):
+        seen = [
+            picture
+            for earlier in level
+            for picture in pictures.get(earlier, ())
+            if result is None or (picture.frame < result.frame and picture.image != result.image)
+        ]
         if seen:
-            return max(seen)[1]
+            return max(seen, key=lambda picture: (picture.entity == entity, picture.frame)).image
     return -1

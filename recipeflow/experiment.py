@@ -6,7 +6,6 @@ thread each, which is faster than many threads on such small matrices, and a fin
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import statistics
@@ -23,6 +22,7 @@ from typing import Any
 import torch
 
 import recipeflow
+from modeling_vrf import VRFModel
 from recipeflow.answers import answers_file, checksum, collect_answers, job_file
 from recipeflow.batches import Pairs, load_pairs, split_folds
 from recipeflow.dataset_package import read_source
@@ -107,16 +107,15 @@ class Experiment:
         """The features of the dataset's images, from the cache where they are there."""
         return compute_features(self.dataset, backbone=self.backbone, weights=self.weights, cache=self.cache)
 
-    def settings(self, features: FeatureTable) -> dict[str, Any]:
+    def settings(self, pairs: Pairs) -> dict[str, Any]:
         """What a result depends on."""
-        content = hashlib.sha256(features.features.numpy().tobytes())
-        content.update(features.pre.numpy().tobytes() + features.post.numpy().tobytes())
         return {
             "preset": self.preset,
             "backbone": self.backbone,
-            "weights": features.weights,
+            "weights": pairs.images.weights,
             "training": {key: value for key, value in asdict(self.config).items() if key != "inputs"},
-            "data": content.hexdigest(),
+            "data": pairs.digest(),
+            "context": None if self.config.context == "none" else pairs.context_digest(),
             "inner": self.inner,
         }
 
@@ -157,13 +156,12 @@ def run_experiment(
     jobs = [Job(row.name, fold) for row in parse_rows(rows) for fold in folds]
     for fold in folds:
         split_folds(fold)
-    features = experiment.features()
-    settings = experiment.settings(features)
+    pairs = load_pairs(experiment.dataset, experiment.features())
+    settings = experiment.settings(pairs)
     waiting = [job for job in jobs if read_result(out, job, settings) is None]
     started = time.perf_counter()
     for job, result in progress_bar(_run_all(experiment, waiting, workers), len(waiting), "training models"):
         write_result(out, job, settings, result)
-    pairs = load_pairs(experiment.dataset, features)
     results = collect_results(out, jobs, settings, pairs, read_source(Path(experiment.dataset)))
     results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
     results["dataset"] = experiment.dataset
@@ -252,17 +250,16 @@ def run_job(job: Job) -> dict[str, Any]:
     config = replace(_experiment.config, seed=_experiment.config.seed + job.fold)
     if not row.inputs:
         return _random_result(job, config)
-    has_words = row.inputs != ("image",)  # the row of the image alone is not to read any, not even as context
-    config = replace(config, inputs=row.inputs).with_context(None if has_words or not config.model else "none")
+    config = config.with_inputs(row.inputs)
     run = prepare_run(_pairs, config, job.fold, _experiment.backbone, _experiment.weights, _experiment.inner)
     trainer = VRFTrainer(
         run.model, run.processor, config, run.train_data, eval_data=run.eval_data, show_progress=False
     )
     model = trainer.train()
-    ranks = rank_queries(model, run.eval_data)
+    ranks = rank_queries(model, trainer.eval_data)
     return {
         "metrics": summarize_ranks(ranks, len(run.eval_data.candidates)).as_dict(),
-        "unseen": _rank_unseen(run, config),
+        "unseen": _rank_unseen(model, run, config),
         "train_rows": len(run.train_data),
         "ranks": ranks.tolist(),
         "rows": run.eval_data.rows.tolist(),
@@ -272,16 +269,16 @@ def run_job(job: Job) -> dict[str, Any]:
     }
 
 
-def _rank_unseen(run: Run, config: TrainingConfig) -> dict[str, float] | None:
+def _rank_unseen(model: VRFModel, run: Run, config: TrainingConfig) -> dict[str, float] | None:
     """The figures of the queries that have no pre-action image, for a model that can do without."""
-    if "image" not in config.inputs or config.inputs == ("image",) or not config.model:
+    if "image" not in config.inputs or config.inputs == ("image",) or config.architecture == "paper":
         return None
     rows = _pairs.rows(config.inputs, [run.test_fold], incomplete=True)
     rows = rows[~torch.isin(rows, run.eval_data.rows)]
     if not len(rows):
         return None
     asked = make_evaluation_set(_pairs, config.inputs, [run.test_fold], run.processor, config.context, rows)
-    return evaluate(run.model, asked).as_dict()
+    return evaluate(model, asked.to(model.device)).as_dict()
 
 
 def _random_result(job: Job, config: TrainingConfig) -> dict[str, Any]:

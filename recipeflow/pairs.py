@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +13,12 @@ from typing import Any
 import pyarrow.dataset as pads
 import torch
 
-from recipeflow.context import Context, RecipeHistory, Words, describe_row, last_seen
+from configuration_vrf import CONTEXT_ROLES
+from recipeflow.context import Context, Picture, RecipeHistory, Words, describe_row, last_seen
 from recipeflow.errors import UsageError
 from recipeflow.features import FeatureTable
 from recipeflow.pixels import FramePixels
+from residual_vrf import READ_ROLES
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,25 @@ class Pairs:
         in_folds = torch.isin(self.folds, torch.tensor(list(folds)))
         return (self.usable(inputs, incomplete) & in_folds).nonzero().flatten()
 
-    def phrases(self, rows: torch.Tensor, with_context: bool = False) -> list[Words]:
-        """Every action and object of these rows, and the words of their context, to build a vocabulary from."""
+    def phrases(self, rows: torch.Tensor, context: str = "none") -> list[Words]:
+        """Every action and object of these rows, and what is read of their context, to build a vocabulary from."""
         chosen = rows.tolist()
         columns = (self.actions, self.objects)
         phrases = [words for column in columns for row in chosen if (words := column[row]) is not None]
-        return phrases + [(word,) for row in chosen for _, word in self.contexts[row] if with_context]
+        roles = CONTEXT_ROLES[: READ_ROLES[context]]
+        return phrases + [(word,) for row in chosen for role, word in self.contexts[row] if role in roles]
+
+    def digest(self) -> str:
+        """Of images, words, recipes and folds: what queries, answers and figures depend on."""
+        content = hashlib.sha256(json.dumps([self.actions, self.objects]).encode())
+        images = self.images
+        for tensor in (images.features, images.pre, images.post, self.recipes, self.folds):
+            content.update(tensor.numpy().tobytes())
+        return content.hexdigest()
+
+    def context_digest(self) -> str:
+        """Of what the flow graph tells beside, for results of models that read it."""
+        return hashlib.sha256(json.dumps([self.contexts, self.seen.tolist()]).encode()).hexdigest()
 
 
 def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs:
@@ -144,13 +161,16 @@ def _last_seen(
     histories: dict[str, RecipeHistory],
     images: FeatureTable | FramePixels,
 ) -> torch.Tensor:
-    pictures: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
-    for (recipe_id, action, _), frame, image in zip(rows, frames, images.post.tolist(), strict=True):
-        if image >= 0:
-            known = pictures[recipe_id].get(action, (-1, -1))
-            pictures[recipe_id][action] = max(known, (frame, image))
+    results = [
+        Picture(entity, frame, image) if image >= 0 else None
+        for (_, _, entity), frame, image in zip(rows, frames, images.post.tolist(), strict=True)
+    ]
+    pictures: dict[str, dict[str, list[Picture]]] = defaultdict(lambda: defaultdict(list))
+    for (recipe_id, action, _), result in zip(rows, results, strict=True):
+        if result is not None:
+            pictures[recipe_id][action].append(result)
     seen = images.pre.clone()
     for number in (seen < 0).nonzero().flatten().tolist():
-        recipe_id, _, entity = rows[number]
-        seen[number] = last_seen(histories[recipe_id], entity, pictures[recipe_id])
+        recipe_id, action, entity = rows[number]
+        seen[number] = last_seen(histories[recipe_id], action, entity, pictures[recipe_id], results[number])
     return seen

@@ -94,13 +94,22 @@ class TrainingConfig:
         """How much of the flow graph a query reads."""
         return self.model.get("context", "none")
 
+    @property
+    def architecture(self) -> str:
+        """Which encoders the model has."""
+        return self.model.get("architecture", "paper")
+
+    def with_inputs(self, inputs: tuple[str, ...]) -> TrainingConfig:
+        """The same settings for queries of these inputs; one input alone is asked without any context."""
+        return replace(self, inputs=inputs).with_context("none" if len(inputs) == 1 else None)
+
     def with_context(self, context: str | None) -> TrainingConfig:
         """The same settings with another context; ``None`` leaves it as it is."""
-        if context is None:
+        if context is None or context == self.context:
             return self
         if context not in CONTEXTS:
             raise UsageError(f"expected a context among {', '.join(CONTEXTS)}, found {context!r}")
-        if context != "none" and self.model.get("architecture", "paper") == "paper":
+        if self.architecture == "paper":
             raise UsageError(f"expected no context with the paper's model, found {context!r}; take --preset best")
         return replace(self, model={**self.model, "context": context})
 

@@ -54,8 +54,7 @@ def prepare_run(
     """
     train_folds, test_folds = split_folds(fold, inner) if fold is not None else (range(FOLDS), [])
     rows = pairs.rows(config.inputs, train_folds, config.incomplete)
-    reads_context = config.context != "none"
-    processor = VRFProcessor.from_phrases(pairs.phrases(rows, reads_context), backbone)
+    processor = VRFProcessor.from_phrases(pairs.phrases(rows, config.context), backbone)
     torch.manual_seed(config.seed)
     model_config = VRFConfig(
         backbone=backbone,

@@ -111,7 +111,7 @@ def test_rows_without_a_pre_action_image_are_masked_or_get_the_last_one_seen(pai
 
 def test_a_context_becomes_words_with_roles(pairs):
     rows = torch.arange(8)
-    processor = VRFProcessor.from_phrases(pairs.phrases(rows, with_context=True), OFFLINE["backbone"])
+    processor = VRFProcessor.from_phrases(pairs.phrases(rows, "history"), OFFLINE["backbone"])
     words = make_tensors(pairs, rows, ("action",), processor, "history").words
     assert words["context_ids"].shape == words["context_roles"].shape == (8, 2)
     assert words["context_roles"].tolist() == [[1, 4] if row % 4 else [0, 0] for row in range(8)]

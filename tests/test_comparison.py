@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipeflow.comparison import compare_experiments, comparison_notes, comparison_table, sign_flip_test
+from recipeflow.comparison import (
+    compare_experiments,
+    comparison_notes,
+    comparison_table,
+    sign_flip_test,
+)
 from recipeflow.errors import UsageError
 
 KEYS = ("recall_at_1", "recall_at_5", "recall_at_10", "median_rank")
@@ -29,6 +34,14 @@ def test_figures_by_hand(tmp_path):
     assert found.differences == (10.0, 15.0)
     assert found.ratio == pytest.approx(165 / 140)
     assert found.p_value == pytest.approx(2 / 4)  # ++ and -- of four patterns
+
+
+def test_a_model_that_finds_nothing_has_no_ratio(tmp_path):
+    for name, recall in (("weak", 0.0), ("good", 50.0)):
+        write_results(tmp_path / name, {0: recall, 1: recall})
+    found = compare_experiments(tmp_path / "weak", tmp_path / "good")
+    recall = next(c for c in found if c.metric == "recall_at_5")
+    assert recall.ratio is None and "R@5 x —" in comparison_notes(found)
 
 
 def test_ten_folds_all_in_one_direction_have_the_smallest_p_value():

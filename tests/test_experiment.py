@@ -86,6 +86,24 @@ def test_a_result_of_other_settings_is_not_taken(experiment, out):
     assert kept.stat().st_mtime_ns != before
 
 
+def test_settings_tell_apart_what_a_result_depends_on(experiment):
+    pairs = load_pairs(experiment.dataset, experiment.features())
+    best = replace(experiment, preset="best", config=PRESETS["best"])
+    other_graph = replace(pairs, contexts=((), *pairs.contexts[1:]), seen=pairs.seen.flip(0))
+    assert experiment.settings(other_graph) == experiment.settings(pairs), "the paper's model reads no context"
+    assert best.settings(other_graph) != best.settings(pairs)
+    assert best.settings(other_graph)["data"] == best.settings(pairs)["data"], "so that both can be compared"
+    for change in ({"objects": pairs.objects[::-1]}, {"folds": pairs.folds.flip(0)}, {"recipes": pairs.recipes + 1}):
+        assert experiment.settings(replace(pairs, **change))["data"] != experiment.settings(pairs)["data"], change
+
+
+def test_one_input_alone_is_asked_without_context():
+    best = PRESETS["best"]
+    assert best.with_inputs(("image",)).context == best.with_inputs(("object",)).context == "none"
+    assert best.with_inputs(("action", "image")).context == "history"
+    assert PRESETS["paper"].with_inputs(("image",)).with_context("none").model == {}
+
+
 def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, tmp_path):
     config = replace(PRESETS["best"], epochs=1, incomplete=True).with_context("history")
     best = replace(experiment, preset="best", config=config)

@@ -1,4 +1,4 @@
-"""Commands that learn from data: ``features``, ``train``, ``evaluate``, ``experiment`` and ``report``."""
+"""Commands that learn from data: ``features``, ``train``, ``evaluate``, ``experiment``, ``compare`` and ``report``."""
 
 from __future__ import annotations
 
@@ -123,7 +123,6 @@ def train(
 
     config = get_preset(
         preset,
-        inputs=tuple(inputs.split("+")),
         seed=seed,
         finetune="last" if finetune_stage == "last" else finetune or finetune_stage == "all",
         epochs=epochs,
@@ -134,7 +133,8 @@ def train(
         mixed_precision=mixed_precision,
         evaluate_every=evaluate_every,
         checkpoint_every=checkpoint_every,
-    ).with_context(context)
+    )
+    config = config.with_inputs(tuple(inputs.split("+"))).with_context(context)
     source = {"backbone": backbone, "weights": weights, "cache": cache}
     trainer = start_training(
         dataset, out, config, fold, **source, trackers=tuple(tracker or ()), announce=errors.print
