@@ -24,12 +24,14 @@ from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
     from .configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
-    from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean, contrastive_loss
+    from .losses_vrf import batch_loss, triplet_loss
+    from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
-    from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean, contrastive_loss
+    from losses_vrf import batch_loss, triplet_loss
+    from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 
 logger = logging.get_logger(__name__)
 
@@ -39,7 +41,7 @@ class VRFOutput(ModelOutput):
     """What `VRFModel` returns.
 
     Args:
-        loss: The triplet loss of the batch, where it was asked for.
+        loss: The loss of the batch, by the config's `loss` the triplet or the contrastive one, where it was asked for.
         query_embeds: One unit vector a row for the verb, the object and the pre-action image.
         image_embeds: One unit vector a row for the post-action image.
     """
@@ -47,102 +49,6 @@ class VRFOutput(ModelOutput):
     loss: torch.Tensor | None = None
     query_embeds: torch.Tensor | None = None
     image_embeds: torch.Tensor | None = None
-
-
-def batch_loss(
-    query_embeds: torch.Tensor,
-    image_embeds: torch.Tensor,
-    image_ids: torch.Tensor | None = None,
-    *,
-    config: VRFConfig,
-    generator: torch.Generator | None = None,
-) -> torch.Tensor:
-    """Score a batch of pairs with the loss that the config names; the arguments are those of `triplet_loss`."""
-    if config.loss == "contrastive":
-        different = _different_images(query_embeds, image_embeds, image_ids)
-        return contrastive_loss(query_embeds, image_embeds, different, config.temperature)
-    return triplet_loss(
-        query_embeds,
-        image_embeds,
-        image_ids,
-        margin=config.margin,
-        negatives=config.negatives,
-        generator=generator,
-    )
-
-
-def triplet_loss(
-    query_embeds: torch.Tensor,
-    image_embeds: torch.Tensor,
-    image_ids: torch.Tensor | None = None,
-    *,
-    margin: float = 0.1,
-    negatives: Literal["one", "all", "hardest"] = "one",
-    generator: torch.Generator | None = None,
-) -> torch.Tensor:
-    """Sum the triplet loss of the paper over a batch of pairs, row i of one side with row i of the other.
-
-    Args:
-        query_embeds: One row a query.
-        image_embeds: One row a post-action image.
-        image_ids: Which image each row shows. Rows with equal ids show the same image and are never each other's
-            negatives. Without ids every row counts as another image.
-        margin: How much nearer than a negative the positive has to be.
-        negatives: `"one"` samples one negative a side for every pair, as the paper does. `"all"` takes the mean
-            over all negatives of the batch, which is what `"one"` is on average. `"hardest"` takes the nearest one
-            (the first of equals).
-        generator: Makes the sampling of `"one"` repeatable.
-
-    Raises:
-        ValueError: If the batch holds no negative: one pair, or pairs of one image only.
-    """
-    different = _different_images(query_embeds, image_embeds, image_ids)
-    dtype = torch.promote_types(query_embeds.dtype, torch.float32)
-    queries, images = query_embeds.to(dtype), image_embeds.to(query_embeds.device, dtype)
-
-    distance = torch.cdist(queries, images, compute_mode="donot_use_mm_for_euclid_dist")  # D[i, j], Equation 8
-    positive = distance.diagonal()  # D[i, i]
-    loss = distance.new_zeros(())
-    for side in (distance, distance.T):  # D[i, j] over images j, then D[k, i] over queries k: Equation 9
-        weight = _negative_weights(side, different, negatives, generator)
-        loss = loss + (weight * (positive[:, None] - side + margin).clamp(min=0)).sum()
-    return loss
-
-
-def _different_images(queries: torch.Tensor, images: torch.Tensor, image_ids: torch.Tensor | None) -> torch.Tensor:
-    """Tell for each two rows whether they show different images, and so may be each other's negatives."""
-    if queries.ndim != 2 or queries.shape != images.shape:
-        raise ValueError(
-            "expected as many query embeddings as image embeddings, of one width, in two matrices; "
-            f"found shapes {tuple(queries.shape)} and {tuple(images.shape)}"
-        )
-    if image_ids is None:
-        image_ids = torch.arange(len(queries), device=queries.device)
-    if image_ids.shape != queries.shape[:1]:
-        raise ValueError(f"expected {len(queries)} image_ids, one a pair, found shape {tuple(image_ids.shape)}")
-    different = image_ids[:, None] != image_ids[None, :]
-    if not different.any():
-        raise ValueError(
-            f"expected pairs of at least two different images, to have negatives; found a batch of {len(queries)} "
-            "with one image; put more recipes into a batch, or pass return_loss=False where no loss is needed"
-        )
-    return different.to(queries.device)
-
-
-def _negative_weights(
-    distance: torch.Tensor, different: torch.Tensor, negatives: str, generator: torch.Generator | None
-) -> torch.Tensor:
-    """Tell how much each column counts as a negative of each row; every row sums to one."""
-    if negatives == "all":
-        return different.to(distance.dtype) / different.sum(dim=1, keepdim=True)
-    if negatives == "one":
-        source = different.device if generator is None else generator.device
-        chosen = torch.multinomial(different.to(source, torch.float32), 1, generator=generator)
-    elif negatives == "hardest":
-        chosen = distance.detach().masked_fill(~different, torch.inf).argmin(dim=1, keepdim=True)
-    else:
-        raise ValueError(f"expected negatives to be 'one', 'all' or 'hardest', found {negatives!r}")
-    return torch.zeros_like(distance).scatter(1, chosen.to(distance.device), 1.0)
 
 
 class VRFTextEncoder(nn.Module):
@@ -475,7 +381,7 @@ class VRFModel(VRFPreTrainedModel):
     ) -> VRFOutput:
         """Embed both sides of a batch of pairs and, unless told otherwise, score them with `batch_loss`.
 
-        The inputs are those of `get_query_embeds`, `get_image_embeds` and `triplet_loss`.
+        The inputs are those of `get_query_embeds`, `get_image_embeds` and `batch_loss`.
         """
         query_embeds = self.get_query_embeds(
             action_ids, object_ids, pre_pixel_values, pre_features, pre_mask, context_ids, context_roles

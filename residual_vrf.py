@@ -8,7 +8,7 @@ This file travels with every saved model and imports nothing of the project.
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, normalize
+from torch.nn.functional import normalize
 
 try:
     from .configuration_vrf import CONTEXT_ROLES, VRFConfig
@@ -18,27 +18,6 @@ except ImportError:
     from configuration_vrf import CONTEXT_ROLES, VRFConfig
 
 READ_ROLES = {"none": 0, "modifiers": 2, "history": len(CONTEXT_ROLES)}
-
-
-def contrastive_loss(
-    query_embeds: torch.Tensor, image_embeds: torch.Tensor, different: torch.Tensor, temperature: float
-) -> torch.Tensor:
-    """Let every query tell its own image from all others of the batch, and every image its own query.
-
-    The mean over both sides of InfoNCE, which is cross entropy over similarities. Rows that show the same image are
-    not each other's negatives.
-
-    Args:
-        query_embeds: One row a query.
-        image_embeds: One row a post-action image.
-        different: Which rows show different images.
-        temperature: What similarities are divided by.
-    """
-    similarity = query_embeds.float() @ image_embeds.float().T / temperature
-    own = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
-    similarity = similarity.masked_fill(~different & ~own, torch.finfo(similarity.dtype).min)
-    target = torch.arange(len(similarity), device=similarity.device)
-    return (cross_entropy(similarity, target) + cross_entropy(similarity.T, target)) / 2
 
 
 class VRFWordMean(nn.Module):
@@ -125,10 +104,4 @@ class VRFResidualQueryEncoder(nn.Module):
         return normalize(difference if start is None else start + difference, dim=-1)
 
 
-__all__ = [
-    "VRFContextEncoder",
-    "VRFResidualImageEncoder",
-    "VRFResidualQueryEncoder",
-    "VRFWordMean",
-    "contrastive_loss",
-]
+__all__ = ["VRFContextEncoder", "VRFResidualImageEncoder", "VRFResidualQueryEncoder", "VRFWordMean"]

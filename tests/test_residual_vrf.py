@@ -1,6 +1,5 @@
-"""The residual architecture, its context and its loss."""
+"""The residual architecture and its context."""
 
-import math
 import subprocess
 import sys
 
@@ -9,8 +8,8 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 
 from configuration_vrf import VRFConfig
-from modeling_vrf import VRFModel, batch_loss
-from tests.model_helpers import random_batch, small_config, small_model
+from modeling_vrf import VRFModel
+from tests.model_helpers import random_batch, small_model
 
 RESIDUAL = {"architecture": "residual", "hidden_dim": 12, "loss": "contrastive", "temperature": 0.1}
 
@@ -27,37 +26,6 @@ CONTEXT = {
     "context_ids": torch.tensor([[3, 4, 5], [6, 0, 0], [0, 0, 0], [7, 8, 0], [9, 3, 0]]),
     "context_roles": torch.tensor([[1, 2, 4], [5, 0, 0], [0, 0, 0], [1, 6, 0], [2, 2, 0]]),
 }
-
-
-def naive_contrastive(queries, images, ids, temperature):
-    """Both sides of InfoNCE, a row at a time."""
-    total = 0.0
-    for one, other in ((queries, images), (images, queries)):
-        for i in range(len(one)):
-            scores = [
-                math.exp(float(one[i] @ other[j]) / temperature) for j in range(len(one)) if j == i or ids[i] != ids[j]
-            ]
-            own = math.exp(float(one[i] @ other[i]) / temperature)
-            total -= math.log(own / sum(scores)) / len(one)
-    return total / 2
-
-
-def test_the_contrastive_loss_is_the_naive_one_and_spares_rows_of_one_image():
-    model = residual_model().double()
-    batch = {name: value.double() if value.is_floating_point() else value for name, value in random_batch().items()}
-    ids = torch.tensor([7, 8, 7, 9, 10])
-    output = model(**batch, image_ids=ids)
-    expected = naive_contrastive(output.query_embeds, output.image_embeds, ids.tolist(), 0.1)
-    assert output.loss.item() == pytest.approx(expected, rel=1e-6)
-    assert output.loss.item() != pytest.approx(
-        naive_contrastive(output.query_embeds, output.image_embeds, [1, 2, 3, 4, 5], 0.1), rel=1e-3
-    )
-
-
-def test_a_batch_of_one_image_has_nothing_to_tell_apart():
-    embeds = torch.nn.functional.normalize(torch.randn(3, 8), dim=1)
-    with pytest.raises(ValueError, match="at least two different images"):
-        batch_loss(embeds, embeds, torch.zeros(3), config=small_config(**RESIDUAL))
 
 
 def test_without_words_a_query_starts_from_the_image():
