@@ -23,17 +23,19 @@ from transformers import PreTrainedModel, ProcessorMixin, TimmWrapperConfig, Tim
 from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
-    from .configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
+    from .configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
     from .losses_vrf import batch_loss, triplet_loss
     from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
+    from configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
     from losses_vrf import batch_loss, triplet_loss
     from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 
 logger = logging.get_logger(__name__)
+
+WHOLE_NUMBERS = (torch.int32, torch.int64)
 
 
 @dataclass
@@ -296,15 +298,11 @@ class VRFModel(VRFPreTrainedModel):
             _check_mask(pre_mask)
         else:
             pre_mask = None
-        h_context = self._encode_context(context_ids, context_roles)
-        rows = {"action_ids": h_action, "object_ids": h_object, "pre_images": features, "context_ids": h_context}
-        _check_rows(**rows, pre_mask=pre_mask)
-        if self.config.context == "none":
-            return self.query_encoder(h_action, h_object, features, pre_mask)
-        if h_context is None:
-            known = next(h for h in rows.values() if h is not None)
-            h_context = known.new_zeros(len(known), self.config.word_dim)
-        return self.query_encoder(h_action, h_object, features, pre_mask, h_context)
+        rows = {"action_ids": h_action, "object_ids": h_object, "pre_images": features, "pre_mask": pre_mask}
+        known = next(tensor for tensor in rows.values() if tensor is not None)
+        context = self._encode_context(context_ids, context_roles, known)
+        _check_rows(**rows, context_ids=context.get("context_roles"))
+        return self.query_encoder(h_action, h_object, features, pre_mask, **context)
 
     def get_image_embeds(
         self, post_pixel_values: torch.Tensor | None = None, post_features: torch.Tensor | None = None
@@ -402,7 +400,7 @@ class VRFModel(VRFPreTrainedModel):
         for name, word_ids in used.items():
             if word_ids is None:
                 raise ValueError(f"expected {name}, which this model uses (inputs: {self.config.inputs}), found none")
-            _check_words(name, word_ids, self.config)
+            _check_phrases(name, word_ids, self.config)
         if not used or torch.compiler.is_compiling():  # the number of distinct phrases is unknown to a graph
             return [self.text_encoder(used[name]) if name in used else None for name in phrases]
         longest = max(word_ids.shape[1] for word_ids in used.values())
@@ -412,17 +410,20 @@ class VRFModel(VRFPreTrainedModel):
         return [dict(zip(used, encoded, strict=True)).get(name) for name in phrases]
 
     def _encode_context(
-        self, context_ids: torch.Tensor | None, context_roles: torch.Tensor | None
-    ) -> torch.Tensor | None:
-        """Encode what the flow graph tells, where the model reads it and there is any."""
-        if self.config.context == "none" or context_ids is None:
-            return None
-        if context_roles is None or context_roles.shape != context_ids.shape:
-            found = "none" if context_roles is None else f"shape {tuple(context_roles.shape)}"
-            raise ValueError(
-                f"expected context_roles of shape {tuple(context_ids.shape)}, found {found}; the processor makes both"
-            )
-        return self.query_encoder.context(self.text_encoder.embedding, context_ids, context_roles)
+        self, context_ids: torch.Tensor | None, context_roles: torch.Tensor | None, known: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
+        """Give what the query encoder takes of the flow graph: nothing, or a vector and a role for each word.
+
+        A model that reads a context takes an empty one where there is none, with as many rows as what is known.
+        """
+        if self.config.context == "none":
+            return {}
+        if context_ids is None and context_roles is None:
+            context_ids = context_roles = known.new_zeros(known.shape[0], 0, dtype=torch.long)
+        _check_context(context_ids, context_roles, self.config)
+        is_padding = context_ids == self.config.pad_token_id
+        words = self.text_encoder(context_ids, join=False)
+        return {"context_words": words, "context_roles": context_roles.masked_fill(is_padding, 0)}
 
     def _image_features(self, side: str, pixels: torch.Tensor | None, features: torch.Tensor | None) -> torch.Tensor:
         if (pixels is None) == (features is None):
@@ -468,25 +469,52 @@ def _last_stage(network: nn.Module) -> list[str]:
 
 
 def _check_words(name: str, word_ids: torch.Tensor, config: VRFConfig) -> None:
-    if word_ids.ndim != 2 or word_ids.dtype not in (torch.int32, torch.int64):
+    if word_ids.ndim != 2 or word_ids.dtype not in WHOLE_NUMBERS:
         raise ValueError(
-            f"expected {name} as a matrix of whole numbers, a row a phrase, found shape {tuple(word_ids.shape)} of "
+            f"expected {name} as a matrix of whole numbers, a row a query, found shape {tuple(word_ids.shape)} of "
             f"{word_ids.dtype}; the processor makes them"
         )
     if torch.compiler.is_compiling():  # a graph cannot branch on numbers
         return
-    is_word = word_ids != config.pad_token_id
     if len(word_ids) == 0:
         raise ValueError(f"expected at least one row in {name}, found none")
+    if word_ids.numel() and (word_ids.min() < 0 or word_ids.max() >= config.vocab_size):
+        raise ValueError(
+            f"expected {name} inside the vocabulary, from 0 to {config.vocab_size - 1}, found {int(word_ids.min())} "
+            f"to {int(word_ids.max())}; set vocab_size to the processor's"
+        )
+
+
+def _check_phrases(name: str, word_ids: torch.Tensor, config: VRFConfig) -> None:
+    _check_words(name, word_ids, config)
+    if torch.compiler.is_compiling():
+        return
+    is_word = word_ids != config.pad_token_id
     if not is_word.any(dim=1).all():
         rows = (~is_word.any(dim=1)).nonzero().flatten().tolist()
         raise ValueError(f"expected at least one word in every row of {name}, found none in rows {rows}")
     if (is_word[:, 1:] & ~is_word[:, :-1]).any():
         raise ValueError(f"expected padding on the right of {name} only, found a word after it; the processor pads so")
-    if word_ids.min() < 0 or word_ids.max() >= config.vocab_size:
+
+
+def _check_context(context_ids: torch.Tensor | None, context_roles: torch.Tensor | None, config: VRFConfig) -> None:
+    if context_ids is None:
+        raise ValueError("expected context_ids beside context_roles, found none; the processor makes both")
+    _check_words("context_ids", context_ids, config)
+    fits = context_roles is not None and context_roles.shape == context_ids.shape
+    if not fits or context_roles.dtype not in WHOLE_NUMBERS:
+        found = "none" if context_roles is None else f"shape {tuple(context_roles.shape)} of {context_roles.dtype}"
         raise ValueError(
-            f"expected {name} inside the vocabulary, from 0 to {config.vocab_size - 1}, found {int(word_ids.min())} "
-            f"to {int(word_ids.max())}; set vocab_size to the processor's"
+            f"expected context_roles as whole numbers of shape {tuple(context_ids.shape)}, found {found}; the "
+            "processor makes both"
+        )
+    if torch.compiler.is_compiling():
+        return
+    roles = context_roles[context_ids != config.pad_token_id]
+    if len(roles) and (roles.min() < 1 or roles.max() > len(CONTEXT_ROLES)):
+        raise ValueError(
+            f"expected a role from 1 to {len(CONTEXT_ROLES)} in context_roles beside each word of context_ids, found "
+            f"{int(roles.min())} to {int(roles.max())}; the processor numbers them so"
         )
 
 

@@ -1,6 +1,7 @@
 """The model: the paper's equations, frozen and trainable backbones, weights, and bad input."""
 
 import copy
+import inspect
 import re
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from configuration_vrf import OFFLINE_BACKBONE, OFFLINE_WEIGHTS, VRFConfig
 from modeling_vrf import VRFModel, _last_stage, triplet_loss
 from tests.model_helpers import (
     BACKBONE,
+    CONTEXT,
     INPUT_SUBSETS,
+    RESIDUAL,
     pad,
     pixel_batch,
     random_batch,
@@ -455,6 +458,22 @@ class TestBadInput:
             VRFModel(config)
 
 
+KINDS = {
+    "paper": ({}, {}),
+    "residual": (RESIDUAL, {}),
+    "context": (RESIDUAL | {"context": "history"}, CONTEXT),
+    "no context": (RESIDUAL | {"context": "history"}, {}),
+}
+"""Models of each kind, and what of a context their queries are given."""
+
+
+def deployed(kind: str, **changes) -> tuple[VRFModel, dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """A model, and batches for it of features and of pixels."""
+    settings, context = KINDS[kind]
+    shorter = {name: tensor[: len(PIXELS["action_ids"])] for name, tensor in context.items()}
+    return small_model(**settings, **changes).eval(), FEATURES | context, PIXELS | shorter
+
+
 class QueryEncoder(nn.Module):
     """`torch.export` takes a module: a query from words and pixels."""
 
@@ -462,8 +481,9 @@ class QueryEncoder(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, action_ids, object_ids, pre_pixel_values, pre_mask):
-        return self.model.get_query_embeds(action_ids, object_ids, pre_pixel_values, pre_mask=pre_mask)
+    def forward(self, action_ids, object_ids, pre_pixel_values, pre_mask, context_ids=None, context_roles=None):
+        context = {"context_ids": context_ids, "context_roles": context_roles}
+        return self.model.get_query_embeds(action_ids, object_ids, pre_pixel_values, pre_mask=pre_mask, **context)
 
 
 class ImageEncoder(nn.Module):
@@ -486,22 +506,27 @@ class TestDeployment:
         torch.testing.assert_close(traceable, model.text_encoder(word_ids), rtol=0, atol=1e-6)
 
     @pytest.mark.filterwarnings("ignore:.*were assigned during export:UserWarning")
-    @pytest.mark.parametrize(("encoder", "names"), [
-        (QueryEncoder, ["action_ids", "object_ids", "pre_pixel_values", "pre_mask"]),
-        (ImageEncoder, ["post_pixel_values"]),
-    ])  # fmt: skip
-    def test_both_encoders_export_with_any_batch_size(self, model, encoder, names):
-        batch = tuple(PIXELS[name] for name in names)
+    @pytest.mark.parametrize(
+        ("kind", "encoder"),
+        [*((kind, QueryEncoder) for kind in KINDS), ("paper", ImageEncoder), ("residual", ImageEncoder)],
+    )
+    def test_both_encoders_export_with_any_batch_size(self, kind, encoder):
+        model, _, pixels = deployed(kind)
+        batch = {name: pixels[name] for name in inspect.signature(encoder.forward).parameters if name in pixels}
         rows = torch.export.Dim("rows", min=2, max=512)
-        program = torch.export.export(encoder(model), batch, dynamic_shapes=tuple({0: rows} for _ in batch)).module()
+        shapes = {name: {0: rows} for name in batch}
+        program = torch.export.export(encoder(model), (), batch, dynamic_shapes=shapes).module()
         for size in (2, 4):
-            part = [tensor[:size] for tensor in batch]
-            torch.testing.assert_close(program(*part), encoder(model)(*part), rtol=0, atol=1e-6)
+            part = {name: tensor[:size] for name, tensor in batch.items()}
+            torch.testing.assert_close(program(**part), encoder(model)(**part), rtol=0, atol=1e-6)
 
-    def test_compiled_it_gives_the_same_loss_and_gradients(self):
-        eager = small_model(negatives="all")
+    # The default backend takes half a minute for a model, and what it compiles is the same for all of them.
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_compiled_it_gives_the_same_loss_and_gradients(self, kind):
+        eager, batch, _ = deployed(kind, **({"negatives": "all"} if kind == "paper" else {}))
         compiled = copy.deepcopy(eager)
-        losses = [net(**FEATURES).loss for net in (eager, torch.compile(compiled))]
+        program = torch.compile(compiled, backend="inductor" if kind == "paper" else "aot_eager")
+        losses = [net(**batch).loss for net in (eager, program)]
         torch.testing.assert_close(*losses)
         for loss in losses:
             loss.backward()
@@ -509,54 +534,68 @@ class TestDeployment:
             if a.requires_grad:
                 torch.testing.assert_close(a.grad, b.grad, msg=name)
 
-    def test_the_image_side_compiles_into_one_graph(self, model):
+    @pytest.mark.parametrize("kind", ["paper", "residual"])
+    def test_the_image_side_compiles_into_one_graph(self, kind):
+        model, _, batch = deployed(kind)
         encode = torch.compile(model.get_image_embeds, fullgraph=True, backend="aot_eager")
-        pixels = PIXELS["post_pixel_values"]
+        pixels = batch["post_pixel_values"]
         torch.testing.assert_close(encode(pixels), model.get_image_embeds(pixels), rtol=0, atol=1e-5)
 
+    @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.bfloat16, 0.01), (torch.float16, 0.001)])
-    def test_half_precision(self, model, dtype, tolerance, tmp_path):
+    def test_half_precision(self, kind, dtype, tolerance, tmp_path):
+        model, features, pixels = deployed(kind)
         model.save_pretrained(tmp_path)
         half = VRFModel.from_pretrained(tmp_path, dtype=dtype)
-        output = half(**PIXELS)
+        output = half(**pixels)
         assert output.query_embeds.dtype == output.image_embeds.dtype == dtype
         assert output.loss.dtype == torch.float32 and output.loss.isfinite()
-        full = model(**PIXELS)
+        full = model(**pixels)
         for name in ("query_embeds", "image_embeds"):
             similarity = nn.functional.cosine_similarity(output[name].float(), full[name])
             assert similarity.min() > 1 - tolerance
-        half.train()(**FEATURES).loss.backward()
-        assert half.text_encoder.lstm.weight_ih_l0.grad.isfinite().all()
+        half.train()(**features).loss.backward()
+        assert half.text_encoder.embedding.weight.grad.isfinite().all()
 
-    def test_autocast(self, model):
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_autocast(self, kind):
+        model, _, batch = deployed(kind)
         with torch.autocast("cpu", torch.bfloat16):
-            output = model(**PIXELS)
+            output = model(**batch)
         assert output.loss.dtype == torch.float32
-        similarity = nn.functional.cosine_similarity(output.query_embeds.float(), model(**PIXELS).query_embeds)
+        similarity = nn.functional.cosine_similarity(output.query_embeds.float(), model(**batch).query_embeds)
         assert similarity.min() > 0.99
 
-    def test_device_map_auto(self, model, tmp_path):
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_device_map_auto(self, kind, tmp_path):
+        model, _, batch = deployed(kind)
         model.save_pretrained(tmp_path / "model")
         placed = VRFModel.from_pretrained(tmp_path / "model", device_map="auto")
-        assert torch.equal(placed(**PIXELS).query_embeds, model(**PIXELS).query_embeds)
+        assert torch.equal(placed(**batch).query_embeds, model(**batch).query_embeds)
 
-    def test_device_map_offloads_all_but_the_backbone(self, model, tmp_path):
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_device_map_offloads_all_but_the_backbone(self, kind, tmp_path):
+        model, _, batch = deployed(kind)
         model.save_pretrained(tmp_path / "model")
         device_map = {"backbone": "cpu", "text_encoder": "disk", "query_encoder": "disk", "image_encoder": "disk"}
         placed = VRFModel.from_pretrained(tmp_path / "model", device_map=device_map, offload_folder=tmp_path / "disk")
         assert placed.text_encoder.embedding.weight.device.type == "meta"
-        output, expected = placed(**PIXELS, return_loss=False), model(**PIXELS, return_loss=False)
+        output, expected = placed(**batch, return_loss=False), model(**batch, return_loss=False)
         assert torch.equal(output.query_embeds, expected.query_embeds)
         assert torch.equal(output.image_embeds, expected.image_embeds)
 
-    def test_an_offloaded_backbone_takes_features_and_refuses_pixels(self, model, tmp_path):
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_an_offloaded_backbone_takes_features_and_refuses_pixels(self, kind, tmp_path):
+        model, features, pixels = deployed(kind)
         model.save_pretrained(tmp_path / "model")
         placed = VRFModel.from_pretrained(
             tmp_path / "model", device_map={"": "disk"}, offload_folder=tmp_path / "disk", offload_buffers=True
         )
-        assert torch.equal(placed(**FEATURES, return_loss=False).image_embeds, model(**FEATURES).image_embeds)
+        output, expected = placed(**features, return_loss=False), model(**features, return_loss=False)
+        assert torch.equal(output.query_embeds, expected.query_embeds)
+        assert torch.equal(output.image_embeds, expected.image_embeds)
         with pytest.raises(ValueError, match=r"expected the backbone in memory.*pass features"):
-            placed(**PIXELS)
+            placed(**pixels)
 
 
 def test_it_learns_to_find_the_right_image():
