@@ -30,6 +30,13 @@ CONTEXT_ROLES = ("modifier", "destination", "together", "done", "from", "state")
 """The parts that words of a context play: how the action is done, where to, what else is in it, and, of the object's
 history, what was done, to which foods, and how these were told to look. The first two are `context="modifiers"`."""
 
+HEEDED_BY = {
+    ("architecture", "residual"): ("hidden_dim", "dropout", "feature_dropout", "context"),
+    ("loss", "triplet"): ("margin", "negatives"),
+    ("loss", "contrastive"): ("temperature",),
+}
+"""The settings that count only beside a certain value of another one."""
+
 # What transformers adds to a saved config or passes through one, beside the keys of a bare `PreTrainedConfig`.
 TRANSFORMERS_KEYS = {
     "attn_implementation",
@@ -184,13 +191,14 @@ class VRFConfig(PreTrainedConfig):
         negatives: Which negatives of the mini-batch the loss takes: `"one"` sampled a side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
-            pre-action image (`residual_vrf.py`). What follows belongs to it.
+            pre-action image (`residual_vrf.py`). The next four belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
         dropout: The share of hidden numbers that a training step leaves out.
         feature_dropout: The same of the numbers of an image's feature.
         context: What of the flow graph a query reads beside its inputs: `"none"`, `"modifiers"` of the action, or
             also the object's `"history"`.
-        loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch.
+        loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch. A setting that belongs to
+            the other one is refused, as is one of another architecture.
         temperature: What the contrastive loss divides similarities by.
     """
 
@@ -255,8 +263,8 @@ class VRFConfig(PreTrainedConfig):
             )
 
     def validate_dimensions(self) -> None:
-        """Both directions of the BiLSTM share the text dimension; the padding id is a row of the table."""
-        if self.text_dim % 2:
+        """Both directions of the paper's BiLSTM share the text dimension; the padding id is a row of the table."""
+        if self.architecture == "paper" and self.text_dim % 2:
             raise ValueError(
                 f"expected an even text_dim, half for each direction of the BiLSTM, found {self.text_dim}; "
                 f"try {self.text_dim + 1}"
@@ -266,14 +274,17 @@ class VRFConfig(PreTrainedConfig):
                 f"expected a pad_token_id inside the vocabulary of {self.vocab_size}, found {self.pad_token_id}"
             )
 
-    def validate_architecture(self) -> None:
-        """The paper's encoders have no dropout and read no context; a setting that nothing heeds is refused."""
-        unheeded = [name for name in ("dropout", "feature_dropout") if getattr(self, name)]
-        unheeded += ["context"] if self.context != "none" else []
-        if self.architecture == "paper" and unheeded:
-            raise ValueError(
-                f"expected architecture='residual' for {', '.join(unheeded)}, found 'paper', which has none of them"
-            )
+    def validate_heeded(self) -> None:
+        """A setting that nothing heeds is refused; its default, which every config has, is not."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for (choice, value), names in HEEDED_BY.items():
+            unheeded = [name for name in names if getattr(self, name) != defaults[name]]
+            found = getattr(self, choice)
+            if unheeded and found != value:
+                raise ValueError(
+                    f"expected {choice}={value!r} for {', '.join(unheeded)}, found {found!r}, which heeds no such "
+                    f"setting; change the {choice}, or leave out what belongs to another"
+                )
 
     @property
     def inputs(self) -> list[str]:
@@ -321,12 +332,12 @@ with torch.no_grad():
 print(similarity)  # one row a query, one column a candidate: the larger, the better the fit
 ```
 
-Words may come as a string, split at its spaces, or as a list of words; images as paths, PIL images or arrays.{missing}
+Words may come as a string, split at its spaces, or as a list of words; images as paths, PIL images or arrays.{more}
 
 | | |
 |---|---|
 | inputs of a query | {inputs} |
-| backbone | `{backbone}` (timm), {frozen} while the model was trained |
+{beyond}| backbone | `{backbone}` (timm), {frozen} while the model was trained |
 | backbone weights before training | {weights} |
 | vocabulary | {vocab_size} words, two of them for padding and for unknown words |
 | embedding | {embedding_dim} dimensions, of length 1 |
@@ -343,6 +354,18 @@ Words may come as a string, split at its spaces, or as a list of words; images a
 ```
 """
 
+MISSING_USE = """
+A missing picture from before the action is `None`."""
+
+CONTEXT_USE = """
+What else is known of the action can be told with it, and may be left out:
+`contexts=[{"modifier": ["薄く"], "destination": ["ボウル"]}]`."""
+
+CONTEXT_WORDING = {
+    "modifiers": "the action's modifiers and destination, read off the flow graph",
+    "history": "the action's modifiers, destination and other objects, the object's history, read off the flow graph",
+}
+
 
 def model_card(config: VRFConfig, repo: str = ".") -> str:
     """Write the README of a saved model: what it is and code that runs as it stands."""
@@ -351,7 +374,8 @@ def model_card(config: VRFConfig, repo: str = ".") -> str:
     return MODEL_CARD.format(
         inputs=", ".join(wording[name] for name in config.inputs),
         example=", ".join(example[name] for name in config.inputs),
-        missing="\nA missing picture from before the action is `None`." if config.use_image else "",
+        more=(MISSING_USE if config.use_image else "") + (CONTEXT_USE if config.context != "none" else ""),
+        beyond=_describe_beyond(config),
         repo=repo,
         backbone=config.backbone,
         frozen="frozen" if config.freeze_backbone else "fine-tuned",
@@ -362,9 +386,18 @@ def model_card(config: VRFConfig, repo: str = ".") -> str:
     )
 
 
+def _describe_beyond(config: VRFConfig) -> str:
+    """The rows of the table for encoders other than the paper's."""
+    if config.architecture == "paper":
+        return ""
+    dropout = f"dropout {config.dropout}, {config.feature_dropout} of an image's feature"
+    rows = f"| architecture | residual, not the paper's: {config.hidden_dim} hidden dimensions, {dropout} |\n"
+    return rows + (f"| context | {CONTEXT_WORDING[config.context]} |\n" if config.context != "none" else "")
+
+
 def _describe_loss(config: VRFConfig) -> str:
     if config.loss == "contrastive":
-        return f"contrastive over the mini-batch, temperature {config.temperature}"
+        return f"contrastive over the mini-batch, not the paper's, temperature {config.temperature}"
     return f"triplet, margin {config.margin}, negatives: {config.negatives}"
 
 

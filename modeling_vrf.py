@@ -23,15 +23,19 @@ from transformers import PreTrainedModel, ProcessorMixin, TimmWrapperConfig, Tim
 from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
-    from .configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
-    from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean, contrastive_loss
+    from .configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
+    from .losses_vrf import batch_loss, triplet_loss
+    from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from configuration_vrf import HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
-    from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean, contrastive_loss
+    from configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
+    from losses_vrf import batch_loss, triplet_loss
+    from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 
 logger = logging.get_logger(__name__)
+
+WHOLE_NUMBERS = (torch.int32, torch.int64)
 
 
 @dataclass
@@ -39,7 +43,7 @@ class VRFOutput(ModelOutput):
     """What `VRFModel` returns.
 
     Args:
-        loss: The triplet loss of the batch, where it was asked for.
+        loss: The loss of the batch, by the config's `loss` the triplet or the contrastive one, where it was asked for.
         query_embeds: One unit vector a row for the verb, the object and the pre-action image.
         image_embeds: One unit vector a row for the post-action image.
     """
@@ -47,102 +51,6 @@ class VRFOutput(ModelOutput):
     loss: torch.Tensor | None = None
     query_embeds: torch.Tensor | None = None
     image_embeds: torch.Tensor | None = None
-
-
-def batch_loss(
-    query_embeds: torch.Tensor,
-    image_embeds: torch.Tensor,
-    image_ids: torch.Tensor | None = None,
-    *,
-    config: VRFConfig,
-    generator: torch.Generator | None = None,
-) -> torch.Tensor:
-    """Score a batch of pairs with the loss that the config names; the arguments are those of `triplet_loss`."""
-    if config.loss == "contrastive":
-        different = _different_images(query_embeds, image_embeds, image_ids)
-        return contrastive_loss(query_embeds, image_embeds, different, config.temperature)
-    return triplet_loss(
-        query_embeds,
-        image_embeds,
-        image_ids,
-        margin=config.margin,
-        negatives=config.negatives,
-        generator=generator,
-    )
-
-
-def triplet_loss(
-    query_embeds: torch.Tensor,
-    image_embeds: torch.Tensor,
-    image_ids: torch.Tensor | None = None,
-    *,
-    margin: float = 0.1,
-    negatives: Literal["one", "all", "hardest"] = "one",
-    generator: torch.Generator | None = None,
-) -> torch.Tensor:
-    """Sum the triplet loss of the paper over a batch of pairs, row i of one side with row i of the other.
-
-    Args:
-        query_embeds: One row a query.
-        image_embeds: One row a post-action image.
-        image_ids: Which image each row shows. Rows with equal ids show the same image and are never each other's
-            negatives. Without ids every row counts as another image.
-        margin: How much nearer than a negative the positive has to be.
-        negatives: `"one"` samples one negative a side for every pair, as the paper does. `"all"` takes the mean
-            over all negatives of the batch, which is what `"one"` is on average. `"hardest"` takes the nearest one
-            (the first of equals).
-        generator: Makes the sampling of `"one"` repeatable.
-
-    Raises:
-        ValueError: If the batch holds no negative: one pair, or pairs of one image only.
-    """
-    different = _different_images(query_embeds, image_embeds, image_ids)
-    dtype = torch.promote_types(query_embeds.dtype, torch.float32)
-    queries, images = query_embeds.to(dtype), image_embeds.to(query_embeds.device, dtype)
-
-    distance = torch.cdist(queries, images, compute_mode="donot_use_mm_for_euclid_dist")  # D[i, j], Equation 8
-    positive = distance.diagonal()  # D[i, i]
-    loss = distance.new_zeros(())
-    for side in (distance, distance.T):  # D[i, j] over images j, then D[k, i] over queries k: Equation 9
-        weight = _negative_weights(side, different, negatives, generator)
-        loss = loss + (weight * (positive[:, None] - side + margin).clamp(min=0)).sum()
-    return loss
-
-
-def _different_images(queries: torch.Tensor, images: torch.Tensor, image_ids: torch.Tensor | None) -> torch.Tensor:
-    """Tell for each two rows whether they show different images, and so may be each other's negatives."""
-    if queries.ndim != 2 or queries.shape != images.shape:
-        raise ValueError(
-            "expected as many query embeddings as image embeddings, of one width, in two matrices; "
-            f"found shapes {tuple(queries.shape)} and {tuple(images.shape)}"
-        )
-    if image_ids is None:
-        image_ids = torch.arange(len(queries), device=queries.device)
-    if image_ids.shape != queries.shape[:1]:
-        raise ValueError(f"expected {len(queries)} image_ids, one a pair, found shape {tuple(image_ids.shape)}")
-    different = image_ids[:, None] != image_ids[None, :]
-    if not different.any():
-        raise ValueError(
-            f"expected pairs of at least two different images, to have negatives; found a batch of {len(queries)} "
-            "with one image; put more recipes into a batch, or pass return_loss=False where no loss is needed"
-        )
-    return different.to(queries.device)
-
-
-def _negative_weights(
-    distance: torch.Tensor, different: torch.Tensor, negatives: str, generator: torch.Generator | None
-) -> torch.Tensor:
-    """Tell how much each column counts as a negative of each row; every row sums to one."""
-    if negatives == "all":
-        return different.to(distance.dtype) / different.sum(dim=1, keepdim=True)
-    if negatives == "one":
-        source = different.device if generator is None else generator.device
-        chosen = torch.multinomial(different.to(source, torch.float32), 1, generator=generator)
-    elif negatives == "hardest":
-        chosen = distance.detach().masked_fill(~different, torch.inf).argmin(dim=1, keepdim=True)
-    else:
-        raise ValueError(f"expected negatives to be 'one', 'all' or 'hardest', found {negatives!r}")
-    return torch.zeros_like(distance).scatter(1, chosen.to(distance.device), 1.0)
 
 
 class VRFTextEncoder(nn.Module):
@@ -390,15 +298,11 @@ class VRFModel(VRFPreTrainedModel):
             _check_mask(pre_mask)
         else:
             pre_mask = None
-        h_context = self._encode_context(context_ids, context_roles)
-        rows = {"action_ids": h_action, "object_ids": h_object, "pre_images": features, "context_ids": h_context}
-        _check_rows(**rows, pre_mask=pre_mask)
-        if self.config.context == "none":
-            return self.query_encoder(h_action, h_object, features, pre_mask)
-        if h_context is None:
-            known = next(h for h in rows.values() if h is not None)
-            h_context = known.new_zeros(len(known), self.config.word_dim)
-        return self.query_encoder(h_action, h_object, features, pre_mask, h_context)
+        rows = {"action_ids": h_action, "object_ids": h_object, "pre_images": features, "pre_mask": pre_mask}
+        known = next(tensor for tensor in rows.values() if tensor is not None)
+        context = self._encode_context(context_ids, context_roles, known)
+        _check_rows(**rows, context_ids=context.get("context_roles"))
+        return self.query_encoder(h_action, h_object, features, pre_mask, **context)
 
     def get_image_embeds(
         self, post_pixel_values: torch.Tensor | None = None, post_features: torch.Tensor | None = None
@@ -475,7 +379,7 @@ class VRFModel(VRFPreTrainedModel):
     ) -> VRFOutput:
         """Embed both sides of a batch of pairs and, unless told otherwise, score them with `batch_loss`.
 
-        The inputs are those of `get_query_embeds`, `get_image_embeds` and `triplet_loss`.
+        The inputs are those of `get_query_embeds`, `get_image_embeds` and `batch_loss`.
         """
         query_embeds = self.get_query_embeds(
             action_ids, object_ids, pre_pixel_values, pre_features, pre_mask, context_ids, context_roles
@@ -496,7 +400,7 @@ class VRFModel(VRFPreTrainedModel):
         for name, word_ids in used.items():
             if word_ids is None:
                 raise ValueError(f"expected {name}, which this model uses (inputs: {self.config.inputs}), found none")
-            _check_words(name, word_ids, self.config)
+            _check_phrases(name, word_ids, self.config)
         if not used or torch.compiler.is_compiling():  # the number of distinct phrases is unknown to a graph
             return [self.text_encoder(used[name]) if name in used else None for name in phrases]
         longest = max(word_ids.shape[1] for word_ids in used.values())
@@ -506,17 +410,20 @@ class VRFModel(VRFPreTrainedModel):
         return [dict(zip(used, encoded, strict=True)).get(name) for name in phrases]
 
     def _encode_context(
-        self, context_ids: torch.Tensor | None, context_roles: torch.Tensor | None
-    ) -> torch.Tensor | None:
-        """Encode what the flow graph tells, where the model reads it and there is any."""
-        if self.config.context == "none" or context_ids is None:
-            return None
-        if context_roles is None or context_roles.shape != context_ids.shape:
-            found = "none" if context_roles is None else f"shape {tuple(context_roles.shape)}"
-            raise ValueError(
-                f"expected context_roles of shape {tuple(context_ids.shape)}, found {found}; the processor makes both"
-            )
-        return self.query_encoder.context(self.text_encoder.embedding, context_ids, context_roles)
+        self, context_ids: torch.Tensor | None, context_roles: torch.Tensor | None, known: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
+        """Give what the query encoder takes of the flow graph: nothing, or a vector and a role for each word.
+
+        A model that reads a context takes an empty one where there is none, with as many rows as what is known.
+        """
+        if self.config.context == "none":
+            return {}
+        if context_ids is None and context_roles is None:
+            context_ids = context_roles = known.new_zeros(known.shape[0], 0, dtype=torch.long)
+        _check_context(context_ids, context_roles, self.config)
+        is_padding = context_ids == self.config.pad_token_id
+        words = self.text_encoder(context_ids, join=False)
+        return {"context_words": words, "context_roles": context_roles.masked_fill(is_padding, 0)}
 
     def _image_features(self, side: str, pixels: torch.Tensor | None, features: torch.Tensor | None) -> torch.Tensor:
         if (pixels is None) == (features is None):
@@ -562,25 +469,52 @@ def _last_stage(network: nn.Module) -> list[str]:
 
 
 def _check_words(name: str, word_ids: torch.Tensor, config: VRFConfig) -> None:
-    if word_ids.ndim != 2 or word_ids.dtype not in (torch.int32, torch.int64):
+    if word_ids.ndim != 2 or word_ids.dtype not in WHOLE_NUMBERS:
         raise ValueError(
-            f"expected {name} as a matrix of whole numbers, a row a phrase, found shape {tuple(word_ids.shape)} of "
+            f"expected {name} as a matrix of whole numbers, a row a query, found shape {tuple(word_ids.shape)} of "
             f"{word_ids.dtype}; the processor makes them"
         )
     if torch.compiler.is_compiling():  # a graph cannot branch on numbers
         return
-    is_word = word_ids != config.pad_token_id
     if len(word_ids) == 0:
         raise ValueError(f"expected at least one row in {name}, found none")
+    if word_ids.numel() and (word_ids.min() < 0 or word_ids.max() >= config.vocab_size):
+        raise ValueError(
+            f"expected {name} inside the vocabulary, from 0 to {config.vocab_size - 1}, found {int(word_ids.min())} "
+            f"to {int(word_ids.max())}; set vocab_size to the processor's"
+        )
+
+
+def _check_phrases(name: str, word_ids: torch.Tensor, config: VRFConfig) -> None:
+    _check_words(name, word_ids, config)
+    if torch.compiler.is_compiling():
+        return
+    is_word = word_ids != config.pad_token_id
     if not is_word.any(dim=1).all():
         rows = (~is_word.any(dim=1)).nonzero().flatten().tolist()
         raise ValueError(f"expected at least one word in every row of {name}, found none in rows {rows}")
     if (is_word[:, 1:] & ~is_word[:, :-1]).any():
         raise ValueError(f"expected padding on the right of {name} only, found a word after it; the processor pads so")
-    if word_ids.min() < 0 or word_ids.max() >= config.vocab_size:
+
+
+def _check_context(context_ids: torch.Tensor | None, context_roles: torch.Tensor | None, config: VRFConfig) -> None:
+    if context_ids is None:
+        raise ValueError("expected context_ids beside context_roles, found none; the processor makes both")
+    _check_words("context_ids", context_ids, config)
+    fits = context_roles is not None and context_roles.shape == context_ids.shape
+    if not fits or context_roles.dtype not in WHOLE_NUMBERS:
+        found = "none" if context_roles is None else f"shape {tuple(context_roles.shape)} of {context_roles.dtype}"
         raise ValueError(
-            f"expected {name} inside the vocabulary, from 0 to {config.vocab_size - 1}, found {int(word_ids.min())} "
-            f"to {int(word_ids.max())}; set vocab_size to the processor's"
+            f"expected context_roles as whole numbers of shape {tuple(context_ids.shape)}, found {found}; the "
+            "processor makes both"
+        )
+    if torch.compiler.is_compiling():
+        return
+    roles = context_roles[context_ids != config.pad_token_id]
+    if len(roles) and (roles.min() < 1 or roles.max() > len(CONTEXT_ROLES)):
+        raise ValueError(
+            f"expected a role from 1 to {len(CONTEXT_ROLES)} in context_roles beside each word of context_ids, found "
+            f"{int(roles.min())} to {int(roles.max())}; the processor numbers them so"
         )
 
 

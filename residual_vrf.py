@@ -8,7 +8,7 @@ This file travels with every saved model and imports nothing of the project.
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, normalize
+from torch.nn.functional import normalize
 
 try:
     from .configuration_vrf import CONTEXT_ROLES, VRFConfig
@@ -20,27 +20,6 @@ except ImportError:
 READ_ROLES = {"none": 0, "modifiers": 2, "history": len(CONTEXT_ROLES)}
 
 
-def contrastive_loss(
-    query_embeds: torch.Tensor, image_embeds: torch.Tensor, different: torch.Tensor, temperature: float
-) -> torch.Tensor:
-    """Let every query tell its own image from all others of the batch, and every image its own query.
-
-    The mean over both sides of InfoNCE, which is cross entropy over similarities. Rows that show the same image are
-    not each other's negatives.
-
-    Args:
-        query_embeds: One row a query.
-        image_embeds: One row a post-action image.
-        different: Which rows show different images.
-        temperature: What similarities are divided by.
-    """
-    similarity = query_embeds.float() @ image_embeds.float().T / temperature
-    own = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
-    similarity = similarity.masked_fill(~different & ~own, torch.finfo(similarity.dtype).min)
-    target = torch.arange(len(similarity), device=similarity.device)
-    return (cross_entropy(similarity, target) + cross_entropy(similarity.T, target)) / 2
-
-
 class VRFWordMean(nn.Module):
     """Words to the mean of their vectors; phrases here have one or two words, so their order tells nothing."""
 
@@ -49,10 +28,13 @@ class VRFWordMean(nn.Module):
         self.pad_token_id = config.pad_token_id
         self.embedding = nn.Embedding(config.vocab_size, config.word_dim, padding_idx=config.pad_token_id)
 
-    def forward(self, word_ids: torch.Tensor) -> torch.Tensor:
-        """Mean over the words of each row; padding does not count."""
+    def forward(self, word_ids: torch.Tensor, join: bool = True) -> torch.Tensor:
+        """Mean over the words of each row, where padding does not count; without joining, the vector of each word."""
+        words = self.embedding(word_ids)
+        if not join:
+            return words
         is_word = (word_ids != self.pad_token_id)[..., None]
-        return (self.embedding(word_ids) * is_word).sum(dim=1) / is_word.sum(dim=1)
+        return (words * is_word).sum(dim=1) / is_word.sum(dim=1)
 
 
 class VRFContextEncoder(nn.Module):
@@ -60,15 +42,17 @@ class VRFContextEncoder(nn.Module):
 
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
-        self.pad_token_id = config.pad_token_id
         self.read_roles = READ_ROLES[config.context]
         self.role = nn.Embedding(len(CONTEXT_ROLES) + 1, config.word_dim, padding_idx=0)
 
-    def forward(self, words: nn.Embedding, word_ids: torch.Tensor, roles: torch.Tensor) -> torch.Tensor:
-        """Sum over the words, so scaled that many of them do not drown the rest; no word at all is a zero vector."""
-        is_read = ((word_ids != self.pad_token_id) & (roles <= self.read_roles))[..., None]
-        total = ((words(word_ids) + self.role(roles)) * is_read).sum(dim=1)
-        return total / is_read.sum(dim=1).clamp(min=1).sqrt()
+    def forward(self, words: torch.Tensor, roles: torch.Tensor) -> torch.Tensor:
+        """Sum over the words, so scaled that many of them do not drown the rest; no word at all is a zero vector.
+
+        Role 0 is padding.
+        """
+        is_read = ((roles > 0) & (roles <= self.read_roles))[..., None]
+        total = ((words + self.role(roles)) * is_read).sum(dim=1)
+        return total / is_read.sum(dim=1).clamp(min=1).to(total.dtype).sqrt()
 
 
 class VRFResidualImageEncoder(nn.Module):
@@ -111,24 +95,20 @@ class VRFResidualQueryEncoder(nn.Module):
         h_object: torch.Tensor | None,
         pre_features: torch.Tensor | None,
         pre_mask: torch.Tensor | None = None,
-        h_context: torch.Tensor | None = None,
+        context_words: torch.Tensor | None = None,
+        context_roles: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Take the encoded phrases and the image's feature; None stands for an input that is not used."""
+        """Take the encoded phrases, the image's feature and the words of a context; None is for what is not used."""
         h_image = start = None
         if pre_features is not None:
             features = self.feature_dropout(pre_features)
             h_image, start = self.image_projection(features), self.start(features)
             if pre_mask is not None:  # a missing image adds nothing anywhere
                 h_image, start = (h.masked_fill(~pre_mask[:, None], 0.0) for h in (h_image, start))
+        h_context = None if context_words is None else self.context(context_words, context_roles)
         joined = torch.cat([h for h in (h_action, h_object, h_image, h_context) if h is not None], dim=-1)
         difference = self.output(self.dropout(torch.relu(self.hidden(self.dropout(joined)))))
         return normalize(difference if start is None else start + difference, dim=-1)
 
 
-__all__ = [
-    "VRFContextEncoder",
-    "VRFResidualImageEncoder",
-    "VRFResidualQueryEncoder",
-    "VRFWordMean",
-    "contrastive_loss",
-]
+__all__ = ["VRFContextEncoder", "VRFResidualImageEncoder", "VRFResidualQueryEncoder", "VRFWordMean"]

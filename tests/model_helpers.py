@@ -14,6 +14,12 @@ BACKBONE = "test_resnet"  # timm's network for tests: real layers, 96 features, 
 INPUT_SUBSETS = [
     {"use_action": bool(bits & 1), "use_object": bool(bits & 2), "use_image": bool(bits & 4)} for bits in range(1, 8)
 ]
+RESIDUAL = {"architecture": "residual", "hidden_dim": 12, "loss": "contrastive", "temperature": 0.1}
+CONTEXT = {
+    "context_ids": torch.tensor([[3, 4, 5], [6, 0, 0], [0, 0, 0], [7, 8, 0], [9, 3, 0]]),
+    "context_roles": torch.tensor([[1, 2, 4], [5, 0, 0], [0, 0, 0], [1, 6, 0], [2, 2, 0]]),
+}
+"""For a batch of five: words of every kind, and a row without any."""
 
 
 def small_config(**changes) -> VRFConfig:

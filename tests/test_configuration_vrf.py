@@ -70,11 +70,51 @@ def test_a_backbone_without_one_feature_vector_is_refused(backbone):
         ({"backbone": "resnet152.tv_in1"}, r"nearest: resnet152\.tv_in1k"),
         ({"backbone": "hf-hub:timm/resnet18.a1_in1k"}, r"nearest: resnet18\.a1_in1k"),
         ({"backbone": ""}, "nearest: none"),
+        ({"architecture": "residual", "dropout": 1.0}, "share of at least 0 and less than 1, found 1.0"),
+        ({"architecture": "residual", "hidden_dim": 0}, "field 'hidden_dim'"),
+        ({"loss": "contrastive", "temperature": 0.0}, "temperature above 0, found 0.0"),
+        ({"loss": "triple"}, r"'triplet', 'contrastive'\), got triple"),
     ],
 )
 def test_bad_values_are_refused(change, message):
     with pytest.raises(StrictDataclassError, match=message):
         VRFConfig(**change)
+
+
+@pytest.mark.parametrize(
+    ("setting", "choice", "other"),
+    [
+        ({"hidden_dim": 64}, {"architecture": "residual"}, {"architecture": "paper"}),
+        ({"dropout": 0.1}, {"architecture": "residual"}, {"architecture": "paper"}),
+        ({"feature_dropout": 0.1}, {"architecture": "residual"}, {"architecture": "paper"}),
+        ({"context": "history"}, {"architecture": "residual"}, {"architecture": "paper"}),
+        ({"temperature": 0.5}, {"loss": "contrastive"}, {"loss": "triplet"}),
+        ({"margin": 0.2}, {"loss": "triplet"}, {"loss": "contrastive"}),
+        ({"negatives": "all"}, {"loss": "triplet"}, {"loss": "contrastive"}),
+    ],
+)
+def test_a_setting_that_nothing_heeds_is_refused(setting, choice, other):
+    (field, wanted), (name, value), found = *choice.items(), *setting.items(), *other.values()
+    with pytest.raises(StrictDataclassError, match=f"expected {field}='{wanted}' for {name}, found '{found}'"):
+        VRFConfig(**setting, **other)
+    assert getattr(VRFConfig(**setting, **choice), name) == value
+
+
+def test_all_settings_that_nothing_heeds_are_named():
+    with pytest.raises(StrictDataclassError, match=r"for hidden_dim, dropout, found 'paper'.*leave out"):
+        VRFConfig(hidden_dim=64, dropout=0.5)
+
+
+@pytest.mark.parametrize("architecture", ["paper", "residual"])
+@pytest.mark.parametrize("loss", ["triplet", "contrastive"])
+def test_defaults_go_with_every_architecture_and_loss(architecture, loss, tmp_path):
+    VRFConfig(architecture=architecture, loss=loss).save_pretrained(tmp_path)
+    loaded = VRFConfig.from_pretrained(tmp_path)
+    assert (loaded.architecture, loaded.loss) == (architecture, loss)
+
+
+def test_only_a_bilstm_needs_an_even_text_dim():
+    assert VRFConfig(architecture="residual", text_dim=511).text_dim == 511
 
 
 def test_values_are_checked_when_assigned_too():
@@ -142,3 +182,18 @@ def test_the_card_speaks_of_the_inputs_that_are_used():
     assert 'repo = "someone/model"' in card
     assert "before.jpg" not in card
     assert "| backbone weights before training | photos |" in card
+
+
+def test_the_card_speaks_of_what_is_not_the_papers():
+    paper = model_card(small_config())
+    assert not any(word in paper for word in ("architecture", "context", "contrastive", "residual"))
+    assert "| loss | triplet, margin 0.1, negatives: one |" in paper
+
+    settings = {"architecture": "residual", "hidden_dim": 12, "dropout": 0.2, "feature_dropout": 0.3}
+    other = model_card(small_config(**settings, context="history", loss="contrastive", temperature=0.05))
+    row = "residual, not the paper's: 12 hidden dimensions, dropout 0.2, 0.3 of an image's feature"
+    assert f"|\n| architecture | {row} |\n| context | the action's modifiers," in other
+    assert "the object's history, read off the flow graph |\n| backbone |" in other
+    assert 'contexts=[{"modifier": ["薄く"], "destination": ["ボウル"]}]' in other
+    assert "| loss | contrastive over the mini-batch, not the paper's, temperature 0.05 |" in other
+    assert "context" not in model_card(small_config(**settings))

@@ -27,6 +27,7 @@ FILES = {
     "index/rows.parquet",
     "index/vectors.faiss",
     "index_vrf.py",
+    "losses_vrf.py",
     "model.safetensors",
     "modeling_vrf.py",
     "pipeline_vrf.py",
