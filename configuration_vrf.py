@@ -31,7 +31,7 @@ CONTEXT_ROLES = ("modifier", "destination", "together", "done", "from", "state")
 history, what was done, to which foods, and how these were told to look. The first two are `context="modifiers"`."""
 
 HEEDED_BY = {
-    ("architecture", "residual"): ("hidden_dim", "dropout", "feature_dropout", "context"),
+    ("architecture", "residual"): ("hidden_dim", "dropout", "feature_dropout", "feature_length", "context"),
     ("loss", "triplet"): ("margin", "negatives"),
     ("loss", "contrastive"): ("temperature",),
 }
@@ -165,6 +165,12 @@ def _share(value: float) -> None:
 
 
 @as_validated_field
+def _length(value: float | None) -> None:
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise ValueError(f"expected a length above 0, or None, found {value}")
+
+
+@as_validated_field
 def _temperature(value: float) -> None:
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"expected a temperature above 0, found {value}")
@@ -191,10 +197,12 @@ class VRFConfig(PreTrainedConfig):
         negatives: Which negatives of the mini-batch the loss takes: `"one"` sampled a side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
-            pre-action image (`residual_vrf.py`). The next four belong to it, and `text_dim` does not.
+            pre-action image (`residual_vrf.py`). The next five belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
         dropout: The share of hidden numbers that a training step leaves out.
         feature_dropout: The same of the numbers of an image's feature.
+        feature_length: Scale every image's feature to this length, so that one recipe of training suits backbones
+            of any scale; `None` takes features as they come.
         context: What of the flow graph a query reads beside its inputs: `"none"`, `"modifiers"` of the action, or
             also the object's `"history"`.
         loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch. A setting that belongs to
@@ -221,6 +229,7 @@ class VRFConfig(PreTrainedConfig):
     hidden_dim: int = _positive(default=512)
     dropout: float | int = _share(default=0.0)
     feature_dropout: float | int = _share(default=0.0)
+    feature_length: float | int | None = _length(default=None)
     context: Literal["none", "modifiers", "history"] = "none"
     loss: Literal["triplet", "contrastive"] = "triplet"
     temperature: float | int = _temperature(default=0.07)

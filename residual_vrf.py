@@ -55,12 +55,27 @@ class VRFContextEncoder(nn.Module):
         return total / is_read.sum(dim=1).clamp(min=1).to(total.dtype).sqrt()
 
 
+class VRFFeatureScale(nn.Module):
+    """Bring image features to one length, if any is wanted, and leave some numbers out while training."""
+
+    def __init__(self, config: VRFConfig) -> None:
+        super().__init__()
+        self.length = config.feature_length
+        self.dropout = nn.Dropout(config.feature_dropout)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Scale each row by itself; a row of zeros, which stands for no image, stays what it is."""
+        if self.length is not None:
+            features = normalize(features, dim=-1) * self.length
+        return self.dropout(features)
+
+
 class VRFResidualImageEncoder(nn.Module):
     """Embed a post-action image: a linear map of its feature plus what one hidden layer adds."""
 
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
-        self.feature_dropout = nn.Dropout(config.feature_dropout)
+        self.scale = VRFFeatureScale(config)
         self.dropout = nn.Dropout(config.dropout)
         self.hidden = nn.Linear(config.feature_dim, config.hidden_dim)
         self.output = nn.Linear(config.hidden_dim, config.embedding_dim)
@@ -68,7 +83,7 @@ class VRFResidualImageEncoder(nn.Module):
 
     def forward(self, post_features: torch.Tensor) -> torch.Tensor:
         """Embed features of the backbone as unit vectors."""
-        features = self.feature_dropout(post_features)
+        features = self.scale(post_features)
         return normalize(self.linear(features) + self.output(self.dropout(torch.relu(self.hidden(features)))), dim=-1)
 
 
@@ -84,7 +99,7 @@ class VRFResidualQueryEncoder(nn.Module):
         if config.use_image:
             self.image_projection = nn.Linear(config.feature_dim, config.hidden_dim)
             self.start = nn.Linear(config.feature_dim, config.embedding_dim)
-        self.feature_dropout = nn.Dropout(config.feature_dropout)
+        self.scale = VRFFeatureScale(config)
         self.dropout = nn.Dropout(config.dropout)
         self.hidden = nn.Linear(joined_dim, 2 * config.hidden_dim)
         self.output = nn.Linear(2 * config.hidden_dim, config.embedding_dim)
@@ -101,7 +116,7 @@ class VRFResidualQueryEncoder(nn.Module):
         """Take the encoded phrases, the image's feature and the words of a context; None is for what is not used."""
         h_image = start = None
         if pre_features is not None:
-            features = self.feature_dropout(pre_features)
+            features = self.scale(pre_features)
             h_image, start = self.image_projection(features), self.start(features)
             if pre_mask is not None:  # a missing image adds nothing anywhere
                 h_image, start = (h.masked_fill(~pre_mask[:, None], 0.0) for h in (h_image, start))

@@ -141,6 +141,7 @@ PRESETS = {
             "hidden_dim": 512,
             "dropout": 0.2,
             "feature_dropout": 0.3,
+            "feature_length": 10.0,
             "context": "history",
             "loss": "contrastive",
             "temperature": 0.05,

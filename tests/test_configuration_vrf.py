@@ -73,6 +73,7 @@ def test_a_backbone_without_one_feature_vector_is_refused(backbone):
         ({"architecture": "residual", "dropout": 1.0}, "share of at least 0 and less than 1, found 1.0"),
         ({"architecture": "residual", "hidden_dim": 0}, "field 'hidden_dim'"),
         ({"loss": "contrastive", "temperature": 0.0}, "temperature above 0, found 0.0"),
+        ({"architecture": "residual", "feature_length": 0.0}, "length above 0, or None, found 0.0"),
         ({"loss": "triple"}, r"'triplet', 'contrastive'\), got triple"),
     ],
 )
@@ -87,6 +88,7 @@ def test_bad_values_are_refused(change, message):
         ({"hidden_dim": 64}, {"architecture": "residual"}, {"architecture": "paper"}),
         ({"dropout": 0.1}, {"architecture": "residual"}, {"architecture": "paper"}),
         ({"feature_dropout": 0.1}, {"architecture": "residual"}, {"architecture": "paper"}),
+        ({"feature_length": 1.0}, {"architecture": "residual"}, {"architecture": "paper"}),
         ({"context": "history"}, {"architecture": "residual"}, {"architecture": "paper"}),
         ({"temperature": 0.5}, {"loss": "contrastive"}, {"loss": "triplet"}),
         ({"margin": 0.2}, {"loss": "triplet"}, {"loss": "contrastive"}),

@@ -94,6 +94,19 @@ def test_a_missing_image_adds_nothing():
     assert torch.equal(query(model, batch, pre_mask=mask), query(model, other, pre_mask=mask))
 
 
+def test_features_of_one_length_make_the_scale_of_a_backbone_no_matter():
+    batch = random_batch()
+    larger = batch | {name: 50 * batch[name] for name in ("pre_features", "post_features")}
+    scaled, plain = residual_model(feature_length=10.0), residual_model()
+    assert torch.allclose(query(scaled, larger), query(scaled, batch), atol=1e-6)
+    assert torch.allclose(
+        scaled.get_image_embeds(post_features=larger["post_features"]),
+        scaled.get_image_embeds(post_features=batch["post_features"]),
+        atol=1e-6,
+    )
+    assert not torch.allclose(query(plain, larger), query(plain, batch), atol=1e-3)
+
+
 def test_dropout_is_only_for_training():
     model, batch = residual_model(dropout=0.5, feature_dropout=0.5), random_batch()
     assert torch.equal(query(model, batch), query(model, batch))
