@@ -54,7 +54,7 @@ EXAMPLE = {"action": "切る", "object": "キャベツ", "image": "before.jpg"}
 WITHOUT_EFFECT = ("evaluate_every", "checkpoint_every")
 """Settings of a run that make no difference to its model."""
 
-TOLD_ELSEWHERE = ("inputs", "margin", "negatives", "rows", "steps")
+TOLD_ELSEWHERE = ("inputs", "margin", "negatives", "rows", "steps", "dataset", "backbone", "backbone_weights")
 
 
 @dataclass(frozen=True)
