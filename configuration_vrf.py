@@ -208,6 +208,8 @@ class VRFConfig(PreTrainedConfig):
         loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch. A setting that belongs to
             the other one is refused, as is one of another architecture.
         temperature: What the contrastive loss divides similarities by.
+        held_out_fold: The fold of its dataset that the model was not trained on; None for a model of all folds.
+        trained_on: The digest of that dataset, to know it again; None where nobody noted it.
     """
 
     model_type = "vrf"
@@ -233,6 +235,8 @@ class VRFConfig(PreTrainedConfig):
     context: Literal["none", "modifiers", "history"] = "none"
     loss: Literal["triplet", "contrastive"] = "triplet"
     temperature: float | int = _temperature(default=0.07)
+    held_out_fold: int | None = None
+    trained_on: str | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Refuse unknown keys, which transformers would keep as attributes that nothing reads."""

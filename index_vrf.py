@@ -21,13 +21,15 @@ from PIL import Image
 from transformers import ProcessorMixin
 
 try:
-    from .calibration_vrf import VRFCalibration
-    from .configuration_vrf import weights_digest
+    from .calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
+    from .configuration_vrf import CONTEXT_ROLES, VRFConfig, weights_digest
+    from .residual_vrf import READ_ROLES
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
-    from calibration_vrf import VRFCalibration
-    from configuration_vrf import weights_digest
+    from calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
+    from configuration_vrf import CONTEXT_ROLES, VRFConfig, weights_digest
+    from residual_vrf import READ_ROLES
 
 FOLDER, ABOUT, ROWS, VECTORS = "index", "index.json", "rows.parquet", "vectors.faiss"
 FORMAT = 1
@@ -118,7 +120,13 @@ class VRFIndex:
         scores, rows = self.rows.search_batch(EMBEDDING, queries, k)
         return scores, rows
 
-    def nearest(self, queries: np.ndarray, k: int, min_confidence: float | None = None) -> list[list[dict[str, Any]]]:
+    def nearest(
+        self,
+        queries: np.ndarray,
+        k: int,
+        min_confidence: float | None = None,
+        kinds: Sequence[Kind] | None = None,
+    ) -> list[list[dict[str, Any]]]:
         """The k nearest candidates of each query as rows, with `score`, their cosine similarity, and their image.
 
         Where the model was calibrated, each also has `confidence`, how likely it is the right one of all candidates,
@@ -127,12 +135,13 @@ class VRFIndex:
         Args:
             queries: Embeddings, one row a query.
             k: How many candidates.
-            min_confidence: What is high enough; by default what the calibration found.
+            min_confidence: What is high enough; by default what the calibration found for the kind of each query.
+            kinds: What each query lacks, as `kind_of` tells it; by default all are complete.
 
         Raises:
             ValueError: If there are fewer than k candidates, or a confidence is asked for that nobody calibrated.
         """
-        enough = self._check_confidence(min_confidence)
+        self._check_confidence(min_confidence)
         scores, rows = self.search(queries, k)
         found, places = np.unique(rows, return_inverse=True)
         columns = self.rows[found[found >= 0]]
@@ -140,46 +149,49 @@ class VRFIndex:
         for values in zip(*columns.values(), strict=True):
             record = dict(zip(columns, values, strict=True))
             records.append(record | {"image": Image.open(io.BytesIO(record["image"]["bytes"]))})
-        judged = self._judge(queries, scores, enough)
+        judged = self._judge(queries, scores, min_confidence, kinds or [COMPLETE] * len(queries))
         return [
             [judgement | records[place] for judgement, place in zip(*pair, strict=True) if records[place]]
             for pair in zip(judged, places.reshape(rows.shape), strict=True)
         ]
 
-    def _check_confidence(self, min_confidence: float | None) -> float | None:
+    def _check_confidence(self, min_confidence: float | None) -> None:
         if min_confidence is None:
-            return None if self.calibration is None else self.calibration.min_confidence
+            return
         if self.calibration is None:
             raise ValueError(
                 "expected a calibrated model to ask for a confidence, found none; calibrate it with "
-                "`vrf calibrate DATASET --model FOLDER --fold K`, or leave min_confidence out"
+                "`vrf calibrate DATASET --model FOLDER`, or leave min_confidence out"
             )
         if not 0 <= min_confidence <= 1:
             raise ValueError(f"expected a confidence from 0 to 1, found {min_confidence}")
-        return min_confidence
 
-    def _judge(self, queries: np.ndarray, scores: np.ndarray, enough: float | None) -> list[list[dict[str, Any]]]:
+    def _judge(
+        self, queries: np.ndarray, scores: np.ndarray, min_confidence: float | None, kinds: Sequence[Kind]
+    ) -> list[list[dict[str, Any]]]:
         """What is said of each answer beside what it shows."""
-        if enough is None:
+        if self.calibration is None:
             return [[{"score": float(score)} for score in line] for line in scores]
-        log_totals = self.log_totals(queries, self.calibration.temperature)
-        confidences = self.calibration.confidences(scores, log_totals)
+        scales = [self.calibration.scale(kind) for kind in kinds]
+        temperatures = np.array([scale.temperature for scale in scales])
+        least = [scale.min_confidence if min_confidence is None else min_confidence for scale in scales]
+        lines = confidences(scores, self.log_totals(queries, temperatures), temperatures)
         return [
             [
                 {"score": float(score), "confidence": float(confidence), "sure": bool(line[0] >= enough)}
                 for score, confidence in zip(found, line, strict=True)
             ]
-            for found, line in zip(scores, confidences, strict=True)
+            for found, line, enough in zip(scores, lines, least, strict=True)
         ]
 
-    def log_totals(self, queries: np.ndarray, temperature: float) -> np.ndarray:
-        """For each query the logarithm of the sum over all candidates of exp(similarity / temperature).
+    def log_totals(self, queries: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
+        """For each query the logarithm of the sum over all candidates of exp(similarity / its temperature).
 
         All of them count, also where the search looks only at some: this takes as long as an exact search.
         """
         totals = np.full(len(queries), -np.inf)
         for vectors in self._vectors():
-            exponents = (queries @ vectors.T).astype(np.float64) / temperature
+            exponents = (queries @ vectors.T).astype(np.float64) / temperatures[:, None]
             largest = exponents.max(axis=1, keepdims=True)
             part = largest[:, 0] + np.log(np.exp(exponents - largest).sum(axis=1))
             totals = np.logaddexp(totals, part)
@@ -199,21 +211,22 @@ class VRFIndex:
                 yield codes.view(np.float32).reshape(size, index.d)
 
 
-def arrange_queries(queries: Sequence[Mapping[str, Any]], inputs: Sequence[str]) -> dict[str, list]:
-    """Check queries against the inputs of a model, and turn them into the lists that its processor takes.
+def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> dict[str, list]:
+    """Check queries against what a model uses, and turn them into the lists that its processor takes.
 
     An image may be missing where there are words: the model then goes by the words. A context may always be missing.
 
     Args:
         queries: Each with some of `action`, `object`, `image` and `context`; None stands for nothing.
-        inputs: What the model uses, `model.config.query_parts`.
+        config: The model's.
 
     Raises:
         ValueError: If a query has too little or too much for this model.
     """
+    inputs, roles = config.query_parts, CONTEXT_ROLES[: READ_ROLES[config.context]]
     if not queries:
         raise ValueError("expected at least one query, found none")
-    needed = set(inputs) - {"context"} - ({"image"} if len(inputs) > 1 else set())
+    needed = set(inputs) - set(optional_parts(inputs))
     for row, query in enumerate(queries):
         given = {name for name, value in query.items() if value is not None}
         place = f"in query {row}" if len(queries) > 1 else "in the query"
@@ -222,6 +235,11 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], inputs: Sequence[str])
             raise ValueError(f"expected no {' or '.join(excess)} {place}, found one; {uses}: leave it out")
         if missing := [name for name in inputs if name in needed - given]:
             raise ValueError(f"expected {' and '.join(missing)} {place}, found none; {uses}: pass it too")
+        if unread := [role for role in query.get("context") or () if role not in roles]:
+            raise ValueError(
+                f"expected a context of {', '.join(roles)} {place}, found {unread[0]!r}, which this model does not "
+                "read; leave it out"
+            )
     arranged = {PARTS[name]: [query.get(name) for query in queries] for name in inputs}
     if "contexts" in arranged:
         arranged["contexts"] = [context or {} for context in arranged["contexts"]]

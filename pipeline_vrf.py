@@ -17,14 +17,19 @@ from transformers.utils import logging
 
 try:
     from .calibration_vrf import FILE as CALIBRATION
+    from .calibration_vrf import kind_of, query_kinds
     from .index_vrf import FOLDER, VRFIndex, arrange_queries, unknown_words
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
     from calibration_vrf import FILE as CALIBRATION
+    from calibration_vrf import kind_of, query_kinds
     from index_vrf import FOLDER, VRFIndex, arrange_queries, unknown_words
 
 TASK = "post-action-retrieval"
+KIND = "kind"
+"""Under this name the number of a query's kind goes past the model: what is missing decides how sure to be."""
+
 logger = logging.get_logger(__name__)
 
 
@@ -55,14 +60,18 @@ class PostActionRetrievalPipeline(Pipeline):
         return {}, {}, {name: value for name, value in given.items() if value is not None}
 
     def preprocess(self, query: Mapping[str, Any]) -> BatchFeature:
-        """Words and picture to tensors."""
-        inputs = self.processor(**arrange_queries([query], self.model.config.query_parts))
+        """Words and picture to tensors, and what the query lacks."""
+        config = self.model.config
+        inputs = self.processor(**arrange_queries([query], config))
+        kinds = query_kinds(config.query_parts)
+        inputs[KIND] = torch.tensor([kinds.index(kind_of(query, config.query_parts))])
         if unknown := unknown_words([query], self.processor):
             logger.warning(f"the model does not know: {', '.join(unknown)}")
         return inputs
 
     def _forward(self, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        return {"query_embeds": self.model.get_query_embeds(**inputs).float()}
+        given = {name: tensor for name, tensor in inputs.items() if name != KIND}
+        return {"query_embeds": self.model.get_query_embeds(**given).float(), KIND: inputs[KIND]}
 
     def postprocess(
         self, outputs: Mapping[str, torch.Tensor], k: int = 5, min_confidence: float | None = None
@@ -71,7 +80,8 @@ class PostActionRetrievalPipeline(Pipeline):
 
         A calibrated model adds its `confidence` in each, and whether it is `sure` of the first.
         """
-        return self.index.nearest(outputs["query_embeds"].numpy(), k, min_confidence)[0]
+        kind = query_kinds(self.model.config.query_parts)[int(outputs[KIND])]
+        return self.index.nearest(outputs["query_embeds"].numpy(), k, min_confidence, [kind])[0]
 
 
 def _repository(name: str) -> Path:

@@ -1,8 +1,9 @@
 """How sure a model may be of its first answer: temperature scaling, and what can be read off it.
 
 The confidence in a candidate is the softmax over all candidates of similarity / T. The one parameter T is fitted by
-maximum likelihood (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017). Nothing here knows of models or
-files; similarities are computed in chunks, so that memory does not grow with the number of queries.
+maximum likelihood (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017), and held back where queries are
+few. Nothing here knows of models or files; similarities are computed in chunks, so that memory does not grow with the
+number of queries.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from dataclasses import dataclass
 import torch
 
 from recipeflow.accuracy import Share
-from recipeflow.errors import CalibrationError
 from recipeflow.metrics import CHUNK, rank_targets
 
 COLDEST, HOTTEST = 1e-3, 10.0
 """Temperatures between which to look: at one end a hair's breadth decides, at the other nothing does."""
+
+PRIOR_QUERIES = 10
+"""How many queries the expectation of a temperature counts for, against those that it is fitted on."""
 
 BINS = 10
 NEWTON_STEPS = 100
@@ -53,21 +56,22 @@ class Queries:
         return Queries(self.queries[mask], self.candidates, self.targets[mask])
 
 
+def join_queries(parts: Sequence[Queries]) -> Queries:
+    """Queries among the same candidates as one set."""
+    queries, targets = (torch.cat([getattr(part, name) for part in parts]) for name in ("queries", "targets"))
+    return Queries(queries, parts[0].candidates, targets)
+
+
 def fit_temperature(data: Queries) -> float:
     """The temperature under which the right images are most likely.
 
     The negative log-likelihood is convex in 1 / T, so Newton's method finds its only minimum; where a step would leave
-    the interval in which it is known to lie, that interval is halved instead.
-
-    Raises:
-        CalibrationError: If no temperature helps, because right images are not nearer than others.
+    the interval in which it is known to lie, that interval is halved instead. Where right images are no nearer than
+    others, all candidates are about as likely: that is the hottest temperature.
     """
     low, high = 1 / HOTTEST, 1 / COLDEST
-    if not len(data) or _slope(data, low)[0] >= 0:
-        raise CalibrationError(
-            f"expected a model that finds right images nearer than others, found none better than guessing on "
-            f"{len(data)} queries; calibrate with data like those it was trained on, or train it further"
-        )
+    if _slope(data, low)[0] >= 0:
+        return HOTTEST
     if _slope(data, high)[0] <= 0:  # every query finds its image first: nothing can be too sure
         return COLDEST
     inverse = math.sqrt(low * high)
@@ -80,6 +84,16 @@ def fit_temperature(data: Queries) -> float:
             break
         inverse = following
     return 1 / inverse
+
+
+def steady_temperature(fitted: float, queries: int, expected: float) -> float:
+    """A fitted temperature, drawn towards an expected one: a fit on ten queries may be off by a factor of two.
+
+    Logarithms are averaged, the fit weighted with its queries and the expectation with `PRIOR_QUERIES`, so that it
+    hardly counts any more beside a hundred.
+    """
+    weight = queries / (queries + PRIOR_QUERIES)
+    return math.exp(weight * math.log(fitted) + (1 - weight) * math.log(expected))
 
 
 def _slope(data: Queries, inverse: float) -> tuple[float, float]:
@@ -195,11 +209,14 @@ def risk_coverage(judged: Judged) -> list[Answered]:
 
 
 def choose_threshold(judged: Judged, accuracy: float) -> Answered:
-    """The lowest confidence from which on answers are right at least this often.
+    """The lowest confidence, of at least this accuracy, from which on answers are right at least this often.
 
-    It is 0 where all may be answered, and 1 where no choice is right so often: then the model is never sure.
+    Who is less confident than that is not sure, however often the others are right. It is 1 where answers of such
+    confidence are wrong too often: then the model is never sure.
     """
-    good = [point for point in risk_coverage(judged) if point.accuracy >= accuracy]
-    if not good:
-        return Answered(1.0, 0.0, None)
-    return Answered(0.0, 1.0, judged.accuracy) if good[-1].coverage == 1 else good[-1]
+    lowest = answer_above(judged, accuracy)
+    if lowest.accuracy is None or lowest.accuracy >= accuracy:
+        return lowest
+    points = [point for point in risk_coverage(judged) if point.min_confidence >= accuracy]
+    good = [point for point in points if point.accuracy >= accuracy]
+    return good[-1] if good else Answered(1.0, 0.0, None)

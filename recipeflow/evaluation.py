@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -56,6 +56,22 @@ def make_evaluation_set(
     queries = make_tensors(pairs, rows, inputs, processor, context)
     candidates = pairs.images.post[pairs.rows((), folds)].unique()
     return EvaluationSet(queries, candidates, torch.searchsorted(candidates, queries.post), rows)
+
+
+def leave_out(data: EvaluationSet, parts: Collection[str]) -> EvaluationSet:
+    """The same queries as somebody would ask who has no picture, or tells no context."""
+    queries = data.queries
+    if "image" in parts:
+        queries = replace(queries, pre=torch.full_like(queries.pre, -1))
+    if "context" in parts:
+        words = {name: ids for name, ids in queries.words.items() if not name.startswith("context_")}
+        queries = replace(queries, words=words)
+    return replace(data, queries=queries)
+
+
+def read_features(model: VRFModel, data: EvaluationSet) -> EvaluationSet:
+    """The same with features in place of pixels, so that what is asked several times is read once."""
+    return replace(data, queries=replace(data.queries, images=_features(model, data)))
 
 
 @torch.no_grad()

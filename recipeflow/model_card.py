@@ -13,6 +13,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCard
 
+from calibration_vrf import name_kind
 from configuration_vrf import VRFConfig, model_card
 from recipeflow.card import SOURCES
 from recipeflow.errors import ModelFolderError
@@ -54,7 +55,7 @@ EXAMPLE = {"action": "切る", "object": "キャベツ", "image": "before.jpg"}
 WITHOUT_EFFECT = ("evaluate_every", "checkpoint_every")
 """Settings of a run that make no difference to its model."""
 
-TOLD_ELSEWHERE = ("inputs", "margin", "negatives", "rows", "steps")
+TOLD_ELSEWHERE = ("inputs", "margin", "negatives", "rows", "steps", "dataset", "backbone", "backbone_weights")
 
 
 @dataclass(frozen=True)
@@ -268,7 +269,24 @@ def _calibration(about: Mapping[str, Any] | None) -> list[str]:
         share=answered["coverage"],
         right=right,
     )
-    return ["## How sure it is", told]
+    return ["## How sure it is", told, *_incomplete(about)]
+
+
+def _incomplete(about: Mapping[str, Any]) -> list[str]:
+    """The same of queries that lack a part, where the model can take such."""
+    rows = [
+        (
+            name_kind(tuple(kind["without"])),
+            *(f"{kind['measured'][name]:.0%}" for name in ("accuracy", "mean_confidence")),
+            f"{kind['measured']['expected_calibration_error']:.1%}",
+            f"{kind['min_confidence']:.2f}",
+        )
+        for kind in about["incomplete"]
+    ]
+    if not rows:
+        return []
+    columns = ("query", "right first", "mean confidence", "off by", "sure from")
+    return [Table("Queries that lack a part", columns, rows).markdown().rstrip()]
 
 
 def _own_table(config: VRFConfig, figures: Mapping[str, float]) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -12,6 +13,7 @@ from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.batches import Pairs, PairTensors, load_pairs, make_tensors, split_folds
+from recipeflow.dataset_digest import dataset_digest
 from recipeflow.errors import UsageError
 from recipeflow.evaluation import EvaluationSet, make_evaluation_set
 from recipeflow.features import FeatureTable, compute_features
@@ -39,7 +41,7 @@ def prepare_run(
     backbone: str,
     weights: str,
     inner: bool = False,
-    **dimensions: int,
+    **fields: Any,
 ) -> Run:
     """Hold out a fold, build the vocabulary from the rest, and make a new model.
 
@@ -50,7 +52,7 @@ def prepare_run(
         backbone: The timm name of the network that made the features.
         weights: Where that network's weights come from.
         inner: Test on the next fold and leave this one alone, to choose settings.
-        **dimensions: Fields of ``VRFConfig`` other than the paper's.
+        **fields: Of ``VRFConfig``, other than the paper's.
     """
     train_folds, test_folds = split_folds(fold, inner) if fold is not None else (range(FOLDS), [])
     rows = pairs.rows(config.inputs, train_folds, config.incomplete)
@@ -63,7 +65,8 @@ def prepare_run(
         negatives=config.negatives,
         **_use(config.inputs),
         **config.model,
-        **dimensions,
+        held_out_fold=fold,
+        **fields,
     )
     model = VRFModel.from_backbone(model_config, weights)
     if config.finetune:
@@ -110,10 +113,12 @@ def start_training(
     if fold is not None:
         split_folds(fold)  # refused before any work is done
     pairs = load_pairs(dataset, open_images(dataset, backbone, weights, cache, bool(config.finetune)))
-    run = prepare_run(pairs, config, fold, backbone, weights)
-    trainer = VRFTrainer(
-        run.model, run.processor, config, run.train_data, output, eval_data=run.eval_data, trackers=trackers
-    )
+    digest = dataset_digest(dataset)
+    run = prepare_run(pairs, config, fold, backbone, weights, trained_on=digest)
+    origin = {"dataset": digest, "held_out_fold": fold}
+    origin |= {"backbone": backbone, "backbone_weights": run.model.config.backbone_weights}
+    options = {"eval_data": run.eval_data, "trackers": trackers, "origin": origin}
+    trainer = VRFTrainer(run.model, run.processor, config, run.train_data, output, **options)
     if trainer.accelerator.is_main_process:
         usable = int(pairs.usable(config.inputs).sum())
         announce(f"{usable} of {len(pairs.folds)} rows have what {' + '.join(config.inputs)} needs")

@@ -18,7 +18,7 @@ from typing import Any
 
 from huggingface_hub import snapshot_download
 
-from calibration_vrf import VRFCalibration
+from calibration_vrf import VRFCalibration, kind_of
 from index_vrf import VRFIndex, arrange_queries, unknown_words
 from modeling_vrf import VRFModel
 from processing_vrf import ImageLike, Phrase, VRFProcessor
@@ -117,7 +117,7 @@ class Retriever:
                 ``{"modifier": "薄く", "destination": "ボウル"}``.
             k: How many candidates.
             min_confidence: How likely the first answer has to be right for the model to be sure; by default what its
-                calibration found.
+                calibration found for queries that lack what this one lacks.
 
         Returns:
             For one query its rows, for a batch a list of them: the candidate's recipe, action, object, instruction,
@@ -131,9 +131,10 @@ class Retriever:
         """
         queries, is_batch = _make_queries(action=action, object=object, image=image, context=context)
         try:
-            inputs = arrange_queries(queries, self.model.config.query_parts)
+            inputs = arrange_queries(queries, self.model.config)
             embeds = self.model.encode_queries(self.processor, **inputs)
-            found = self.index.nearest(embeds.numpy(), k, min_confidence)
+            kinds = [kind_of(query, self.model.config.query_parts) for query in queries]
+            found = self.index.nearest(embeds.numpy(), k, min_confidence, kinds)
         except (ValueError, TypeError, OSError) as error:
             raise QueryError(str(error)) from error
         if unknown := unknown_words(queries, self.processor):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -113,6 +113,7 @@ class VRFTrainer:
         trackers: Names of accelerate's trackers to log to, such as ``tensorboard``.
         accelerator: To share one between runs.
         show_progress: A bar with loss and R@5.
+        origin: What the run also rests on, such as dataset, fold and backbone: it is gone on with under the same.
     """
 
     def __init__(
@@ -127,8 +128,9 @@ class VRFTrainer:
         trackers: tuple[str, ...] = (),
         accelerator: Accelerator | None = None,
         show_progress: bool = True,
+        origin: Mapping[str, Any] | None = None,
     ) -> None:
-        self.config, self.processor = config, processor
+        self.config, self.processor, self.origin = config, processor, origin or {}
         self.output = None if output is None else Path(output)
         self.accelerator = accelerator or make_accelerator(config, self.output, trackers)
         process = self.accelerator.process_index, self.accelerator.num_processes
@@ -323,13 +325,17 @@ class VRFTrainer:
 
     def _claim_output(self) -> None:
         """Refuse to go on with, or to write over, a run that is not this one."""
-        settings = json.loads(json.dumps({**asdict(self.config), "rows": len(self.data), "steps": self.steps}))
+        settings = {**asdict(self.config), "rows": len(self.data), "steps": self.steps, **self.origin}
+        settings = json.loads(json.dumps(settings))
         if (self.output / MODEL).exists():
             raise OutputExistsError(f"{self.output} holds a finished run; delete it, or choose another folder")
         path = self.output / SETTINGS
-        if path.exists() and json.loads(path.read_text(encoding="utf-8")) != settings:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else settings
+        if found != settings:
+            names = sorted(name for name in found | settings if found.get(name) != settings.get(name))
+            others = ", ".join(f"{name} {found.get(name)} and not {settings.get(name)}" for name in names)
             raise OutputExistsError(
-                f"expected the run in {self.output} to have the same settings, found others in {path}; "
+                f"expected the run in {self.output} to have the same settings, found {others} in {path}; "
                 "go on with those, delete the folder, or choose another"
             )
         if self.accelerator.is_main_process:

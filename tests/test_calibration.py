@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from recipeflow import calibration
 from recipeflow.calibration import (
     COLDEST,
+    HOTTEST,
+    PRIOR_QUERIES,
     Judged,
     Queries,
     answer_above,
@@ -18,8 +20,8 @@ from recipeflow.calibration import (
     log_loss,
     reliability_bins,
     risk_coverage,
+    steady_temperature,
 )
-from recipeflow.errors import CalibrationError
 
 TEMPERATURE = 0.07
 torch.set_num_threads(1)  # the tensors are small: a second thread only waits for the first
@@ -80,14 +82,24 @@ def test_a_model_that_is_always_right_is_as_sure_as_can_be():
 
 
 @pytest.mark.parametrize("targets", [torch.tensor([1, 2, 0]), torch.tensor([2, 0, 1])])
-def test_a_model_that_is_worse_than_guessing_is_refused(targets):
-    with pytest.raises(CalibrationError, match="none better than guessing on 3 queries"):
-        fit_temperature(Queries(torch.eye(3), torch.eye(3), targets))
+def test_a_model_that_is_worse_than_guessing_is_sure_of_nothing(targets):
+    data = Queries(torch.eye(3), torch.eye(3), targets)
+    assert fit_temperature(data) == HOTTEST
+    assert judge(data, HOTTEST).confidences.max() < 0.36
 
 
-def test_no_query_is_refused():
-    with pytest.raises(CalibrationError, match="on 0 queries"):
-        fit_temperature(Queries(torch.ones(0, 3), torch.eye(3), torch.ones(0, dtype=torch.long)))
+def test_few_queries_do_not_give_wild_temperatures():
+    """Fits on eleven queries, drawn towards 0.05, where the truth is 0.06."""
+    fitted = [fit_temperature(ideal_queries(11, 60, seed=seed, temperature=0.06)) for seed in range(30)]
+    steady = [steady_temperature(value, 11, 0.05) for value in fitted]
+    worst = [max(max(value / 0.06, 0.06 / value) for value in values) for values in (fitted, steady)]
+    assert worst[0] > 2 and worst[1] < 1.7
+
+
+def test_the_expected_temperature_counts_for_ten_queries():
+    assert steady_temperature(0.02, 0, 0.08) == pytest.approx(0.08)
+    assert steady_temperature(0.02, PRIOR_QUERIES, 0.08) == pytest.approx(0.04)  # halfway, in logarithms
+    assert steady_temperature(0.02, 100_000, 0.08) == pytest.approx(0.02, rel=1e-3)
 
 
 def test_a_tie_for_the_first_place_is_not_right():
@@ -149,17 +161,26 @@ def test_the_curve_is_what_each_threshold_gives(pairs):
     st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3, 0.5, 0.7]), st.booleans()), min_size=1, max_size=30),
     st.sampled_from([0.3, 0.5, 0.9]),
 )
-def test_the_threshold_is_the_lowest_that_is_right_often_enough(pairs, wanted):
+def test_the_threshold_is_the_lowest_that_is_right_often_enough_and_no_less_sure(pairs, wanted):
     found = judged(*pairs)
     chosen = choose_threshold(found, wanted)
-    good = [t for t in {c for c, _ in pairs} if answer_above(found, t).accuracy >= wanted]
-    if not good:
-        assert (chosen.min_confidence, chosen.coverage, chosen.accuracy) == (1.0, 0.0, None)
-    else:
-        assert chosen.accuracy >= wanted
+    assert wanted <= chosen.min_confidence <= 1
+    twin = answer_above(found, chosen.min_confidence)
+    assert (chosen.coverage, chosen.accuracy) == pytest.approx((twin.coverage, twin.accuracy))
+    levels = {wanted} | {confidence for confidence, _ in pairs if confidence >= wanted}
+    good = [level for level in levels if (answer_above(found, level).accuracy or 0) >= wanted]
+    if good:
         assert chosen.coverage == pytest.approx(answer_above(found, min(good)).coverage)
-        assert answer_above(found, chosen.min_confidence).accuracy == pytest.approx(chosen.accuracy)
+    else:
+        assert chosen.coverage == 0
 
 
-def test_all_is_answered_where_all_together_are_right_often_enough():
-    assert choose_threshold(judged((0.1, False), (0.9, True)), 0.5).min_confidence == 0.0
+def test_who_is_less_confident_than_wanted_is_not_sure_however_often_all_are_right():
+    chosen = choose_threshold(judged((0.1, True), (0.2, True), (0.9, True)), 0.5)
+    assert (chosen.min_confidence, chosen.accuracy) == (0.5, 1.0)
+    assert chosen.coverage == pytest.approx(1 / 3)
+
+
+def test_a_threshold_that_nobody_reached_is_the_wanted_one_and_a_broken_promise_makes_it_one():
+    assert choose_threshold(judged((0.1, False), (0.2, True)), 0.5).min_confidence == 0.5
+    assert choose_threshold(judged((0.8, False), (0.9, False)), 0.5).min_confidence == 1.0

@@ -54,6 +54,13 @@ def test_results_stand_with_deviations_beside_the_papers(results, run):
     assert "| learning rate | 0.0001 |" in card.text and "| seed | 3 |" in card.text
 
 
+def test_the_card_tells_the_fold_that_was_held_out_and_no_digest(run):
+    origin = {"dataset": "0123abcd" * 8, "held_out_fold": 3, "backbone": BACKBONE, "backbone_weights": "file"}
+    (run / "training.json").write_text(json.dumps({**TRAINING, **origin}))
+    card = make_model_card(small_config(), "lab/model", read_evidence(small_config(), run, None))
+    assert "| held out fold | 3 |" in card.text and "0123abcd" not in card.text
+
+
 def test_the_hub_finds_the_figures_in_the_model_index(results):
     evidence = read_evidence(small_config(), None, results)
     trained_on = TrainedOn("lab/vrf", "simulated")

@@ -30,7 +30,7 @@ def folder(tmp_path_factory) -> Path:
     retriever.model.save_pretrained(folder / "bare", processor=retriever.processor)
     shutil.copytree(folder / "bare", folder / "model")
     retriever.save(folder / "model")
-    write_calibration(folder / "model", temperature=0.05, min_confidence=0.2)
+    write_calibration(folder / "model", complete=(0.05, 0.2), no_image=(0.5, 0.9))
     return folder
 
 

@@ -13,11 +13,15 @@ import torch
 from PIL import Image
 
 import index_vrf
+from calibration_vrf import VRFCalibration, kind_of, query_kinds
+from configuration_vrf import VRFConfig
 from index_vrf import EMBEDDING, VRFIndex, arrange_queries, unknown_words
 from recipeflow import search_index
-from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
+from recipeflow.cli.searching import _parse_context
+from recipeflow.errors import CalibrationError, QueryError, SearchIndexError, UsageError
 from recipeflow.search import Retriever, load_calibration
 from tests.building import all_files, read_rows
+from tests.model_helpers import BACKBONE
 from tests.searching import Table, make_hub_cache, make_table, own_cache, write_calibration  # noqa: F401  (autouse)
 
 datasets.disable_progress_bars()
@@ -98,6 +102,11 @@ def test_weights_from_an_unnamed_file_have_to_be_passed(table):
 # Searching.
 
 
+def uses(*inputs: str, context: str = "none") -> VRFConfig:
+    used = {f"use_{name}": name in inputs for name in ("action", "object", "image")}
+    return VRFConfig(backbone=BACKBONE, architecture="residual", context=context, **used)
+
+
 def test_answers_are_the_nearest_by_brute_force(retriever, picture):
     found = retriever.search(action="切", object="キャベツ", image=picture, k=7)
     model, processor = retriever.model, retriever.processor
@@ -152,19 +161,36 @@ def test_bad_queries_are_refused_with_what_to_do(retriever, query, message):
 
 def test_a_query_has_what_the_model_uses_and_no_more():
     words, image = {"action": "切", "object": "卵"}, {"image": "before.jpg"}
-    assert arrange_queries([words], ["action", "object"]) == {"actions": ["切"], "objects": ["卵"]}
-    assert arrange_queries([image | {"action": None}], ["image"]) == {"pre_images": ["before.jpg"]}
-    assert arrange_queries([words], ["action", "object", "image"])["pre_images"] == [None]
     told = words | {"context": {"modifier": "薄く"}}
-    assert arrange_queries([told, words], ["action", "object", "context"])["contexts"] == [{"modifier": "薄く"}, {}]
+    texts, pictures, both = uses("action", "object"), uses("image"), uses("action", "object", "image")
+    assert arrange_queries([words], texts) == {"actions": ["切"], "objects": ["卵"]}
+    assert arrange_queries([image | {"action": None}], pictures) == {"pre_images": ["before.jpg"]}
+    assert arrange_queries([words], both)["pre_images"] == [None]
+    reader = uses("action", "object", context="history")
+    assert arrange_queries([told, words], reader)["contexts"] == [{"modifier": "薄く"}, {}]
     with pytest.raises(ValueError, match=r"expected no context in the query"):
-        arrange_queries([told], ["action", "object"])
+        arrange_queries([told], texts)
     with pytest.raises(ValueError, match=r"expected no image in the query.*made of action, object: leave it out"):
-        arrange_queries([words | image], ["action", "object"])
+        arrange_queries([words | image], texts)
     with pytest.raises(ValueError, match="expected image in the query, found none"):
-        arrange_queries([{}], ["image"])
+        arrange_queries([{}], pictures)
     with pytest.raises(ValueError, match="expected no taste in the query"):
-        arrange_queries([words | {"taste": "sour"}], ["action", "object"])
+        arrange_queries([words | {"taste": "sour"}], texts)
+
+
+@pytest.mark.parametrize("query", [{}, {"image": None, "context": None}, {"context": {}}, {"context": {"done": "切"}}])
+def test_a_context_is_no_query(query):
+    """A model that takes pictures alone and reads the flow graph has nothing to go by without a picture."""
+    with pytest.raises(ValueError, match="expected image in the query, found none"):
+        arrange_queries([query], uses("image", context="history"))
+
+
+def test_parts_of_a_context_that_a_model_does_not_read_are_refused():
+    query = {"action": "切", "context": {"modifier": "薄く", "done": "茹で"}}
+    assert arrange_queries([query], uses("action", context="history"))["contexts"] == [query["context"]]
+    message = "expected a context of modifier, destination in query 1, found 'done', which this model does not read"
+    with pytest.raises(ValueError, match=message):
+        arrange_queries([{"action": "切"}, query], uses("action", context="modifiers"))
 
 
 def test_a_context_changes_the_answer_of_a_model_that_reads_it(table, picture):
@@ -177,8 +203,9 @@ def test_a_context_changes_the_answer_of_a_model_that_reads_it(table, picture):
         for context in (None, {}, {"modifier": word})
     ]
     assert scores[0] == scores[1] != scores[2]
-    with pytest.raises(QueryError, match="roles"):
-        retriever.search(**query, context={"smell": word})
+    for role in ("smell", "done"):
+        with pytest.raises(QueryError, match=f"expected a context of modifier, destination.*found '{role}'"):
+            retriever.search(**query, context={role: word})
 
 
 @pytest.mark.parametrize("inputs", [("action", "object"), ("image",)])
@@ -289,7 +316,7 @@ def test_many_candidates_get_an_approximate_index(monkeypatch, tmp_path):
 def calibrated(saved, tmp_path_factory) -> Path:
     """The saved model with a calibration beside it."""
     folder = shutil.copytree(saved, tmp_path_factory.mktemp("calibrated") / "model")
-    write_calibration(folder, temperature=0.05, min_confidence=0.2)
+    write_calibration(folder, complete=(0.05, 0.2), no_image=(0.1, 0.6))
     return folder
 
 
@@ -307,12 +334,46 @@ def test_confidences_are_the_softmax_over_all_candidates(calibrated, picture):
 def test_a_model_is_sure_from_the_least_confidence_on(calibrated):
     loaded = Retriever.from_pretrained(calibrated)
     first = loaded.search("切", "キャベツ", k=1)[0]
-    assert first["sure"] == (first["confidence"] >= 0.2)
+    assert first["sure"] == (first["confidence"] >= 0.6)
     for least, sure in ((0.0, True), (first["confidence"] - 1e-6, True), (first["confidence"] + 1e-6, False)):
         rows = loaded.search("切", "キャベツ", k=3, min_confidence=least)
         assert [row["sure"] for row in rows] == [sure] * 3  # of the first answer, and said with each
     batch = loaded.search("切", ["キャベツ", "卵"], k=2)
-    assert all(row["sure"] == (rows[0]["confidence"] >= 0.2) for rows in batch for row in rows)
+    assert all(row["sure"] == (rows[0]["confidence"] >= 0.6) for rows in batch for row in rows)
+
+
+def test_a_query_is_judged_by_what_it_lacks(calibrated, picture):
+    """In a batch, too; a threshold that is asked for holds for all."""
+    loaded = Retriever.from_pretrained(calibrated)
+    count = len(loaded.index)
+    for rows, temperature, least in zip(
+        loaded.search("切", "卵", [picture, None], k=count), (0.05, 0.1), (0.2, 0.6), strict=True
+    ):
+        scores = torch.tensor([row["score"] for row in rows], dtype=torch.float64)
+        expected = (scores / temperature).softmax(0).tolist()
+        assert [row["confidence"] for row in rows] == pytest.approx(expected, abs=1e-6)
+        assert rows[0]["sure"] == (rows[0]["confidence"] >= least)
+    never = loaded.search("切", "卵", [picture, None], k=1, min_confidence=1)
+    assert [rows[0]["sure"] for rows in never] == [False, False]
+
+
+def test_kinds_of_queries():
+    assert query_kinds(["action", "object"]) == query_kinds(["image"]) == [()]
+    assert query_kinds(["action", "image"]) == [(), ("image",)]
+    assert query_kinds(["image", "context"]) == [(), ("context",)]
+    parts = ["action", "object", "image", "context"]
+    assert query_kinds(parts) == [(), ("image",), ("context",), ("image", "context")]
+    words = {"action": "切", "object": "卵"}
+    assert kind_of(words, parts) == kind_of(words | {"image": None, "context": {}}, parts) == ("image", "context")
+    assert kind_of(words | {"image": "a.jpg", "context": {"done": ""}}, parts) == ("context",)
+    assert kind_of(words | {"context": {"done": "", "modifier": ["薄く"]}}, parts) == ("image",)
+    assert kind_of(words | {"image": np.zeros((2, 2, 3))}, parts[:3]) == ()
+
+
+def test_a_kind_that_was_not_calibrated_is_told(calibrated):
+    calibration = VRFCalibration.load(calibrated)
+    with pytest.raises(ValueError, match=r"with no context, found only those of: complete, no image; run `vrf cal"):
+        calibration.scale(("context",))
 
 
 def test_without_a_calibration_nothing_changes_and_asking_is_an_error(retriever, saved):
@@ -330,7 +391,15 @@ def test_a_confidence_is_from_0_to_1(calibrated, least):
 
 @pytest.mark.parametrize(
     "change",
-    [{"format": 9}, {"temperature": 0}, {"temperature": "hot"}, {"min_confidence": 2}, {"weights": None}],
+    [
+        {"format": 1},
+        {"temperature": 0},
+        {"temperature": "hot"},
+        {"min_confidence": 2},
+        {"min_confidence": 0},
+        {"incomplete": [{"without": ["image"], "temperature": 0.1}]},
+        {"weights": None},
+    ],
 )
 def test_a_damaged_or_foreign_calibration_is_told(calibrated, table, retriever, tmp_path, change):
     folder = shutil.copytree(calibrated, tmp_path / "model")
@@ -367,7 +436,7 @@ def test_all_candidates_count_also_where_only_some_are_looked_at(monkeypatch, ex
     rows = datasets.Dataset.from_dict({"number": range(4000)})
     assert (search_index.attach_vectors(rows, vectors) == "Flat") == exact
     expected = torch.from_numpy(vectors[:5] @ vectors.T).double().div(0.1).logsumexp(1)
-    np.testing.assert_allclose(VRFIndex(rows, {}).log_totals(vectors[:5], 0.1), expected, rtol=1e-5)
+    np.testing.assert_allclose(VRFIndex(rows, {}).log_totals(vectors[:5], np.full(5, 0.1)), expected, rtol=1e-5)
 
 
 # Encoding, which the model brings along.
@@ -406,3 +475,17 @@ def test_encoding_refuses_what_is_no_list(retriever):
         model.encode_queries(processor, actions=["切"], objects=["卵", "卵"])
     with pytest.raises(ValueError, match="found none"):
         model.encode_queries(processor)
+
+
+# The command line.
+
+
+def test_words_of_one_part_of_a_context_go_together():
+    assert _parse_context(["modifier=薄く", "destination=ボウル", "modifier= 3 分 "]) == {
+        "modifier": "薄く 3 分",
+        "destination": "ボウル",
+    }
+    assert _parse_context(None) is None
+    for wrong in ("modifier", "modifier=", "=薄く"):
+        with pytest.raises(UsageError, match="expected --context as a role and words"):
+            _parse_context([wrong])

@@ -126,6 +126,25 @@ def test_a_run_is_never_mixed_with_another(whole_run, tmp_path):
                 trainer.train()
 
 
+def test_a_run_is_gone_on_with_under_the_same_fold_dataset_and_backbone(tmp_path):
+    origin = {"dataset": "abc", "held_out_fold": 0, "backbone": "net", "backbone_weights": "file"}
+    config = TrainingConfig(epochs=1)
+    make_trainer(config, tmp_path / "run", origin=origin)._claim_output()
+    make_trainer(config, tmp_path / "run", origin=origin)._claim_output()
+    for name, other in (("dataset", "xyz"), ("held_out_fold", None), ("held_out_fold", 3), ("backbone", "other")):
+        trainer = make_trainer(config, tmp_path / "run", origin=origin | {name: other})
+        with pytest.raises(OutputExistsError, match=f"same settings, found {name} {origin[name]} and not {other} in"):
+            trainer.train()
+
+
+def test_a_model_tells_which_fold_it_has_not_seen(tmp_path):
+    for fold in (3, None):
+        run = prepare_run(make_pairs(), TrainingConfig(), fold, **OFFLINE, **SMALL, trained_on="abc")
+        run.model.save_pretrained(tmp_path / str(fold))
+        config = VRFModel.from_pretrained(tmp_path / str(fold)).config
+        assert (config.held_out_fold, config.trained_on) == (fold, "abc")
+
+
 def test_killed_while_saving_goes_on_from_the_checkpoint_before(whole_run, tmp_path):
     assert run_script("die-while-saving", tmp_path / "run").returncode != 0
     kept = sorted(path.name for path in (tmp_path / "run").glob("checkpoint-*"))

@@ -1,6 +1,7 @@
 """Twenty recipes to train on, and twenty of another pantry to be tested on: no ingredient in common, no word known."""
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +14,7 @@ from typer.testing import CliRunner
 from calibration_vrf import VRFCalibration
 from recipeflow.batches import load_pairs
 from recipeflow.build import build_dataset
-from recipeflow.calibrating import calibrate_model, words_of_fold_alone
 from recipeflow.cli import app
-from recipeflow.errors import CalibrationError
-from recipeflow.evaluation import make_evaluation_set
 from recipeflow.features import compute_features
 from recipeflow.kitchen import cook_release
 from recipeflow.presets import get_preset
@@ -25,11 +23,12 @@ from tests.model_helpers import BACKBONE
 from tests.searching import own_cache  # noqa: F401  (autouse)
 
 datasets.disable_progress_bars()
+HELD_OUT = 2
 
 
 @dataclass
 class Kitchens:
-    """Two datasets of twenty recipes, and a model that was trained on all folds of the first."""
+    """Two datasets of twenty recipes, and a model that was trained on all folds of the first but one."""
 
     folder: Path
 
@@ -60,7 +59,7 @@ def kitchens(tmp_path_factory) -> Kitchens:
     torch.save(timm.create_model(BACKBONE).state_dict(), kitchens.source["weights"])
     config = get_preset("fast", epochs=6, learning_rate=1e-3)
     first, run = kitchens.folder / "first", kitchens.folder / "run"
-    start_training(first, run, config, None, backbone=BACKBONE, **kitchens.source).train()
+    start_training(first, run, config, HELD_OUT, backbone=BACKBONE, **kitchens.source).train()
     return kitchens
 
 
@@ -84,55 +83,66 @@ def test_the_folds_of_an_unseen_release_have_candidates_of_their_own(kitchens):
     assert done.exit_code == 0, done.output
     figures = json.loads(done.stdout)
     assert len(figures["folds"]) == 10
-    one = json.loads(kitchens.vrf("evaluate", second, "--fold", 3).stdout)
-    assert figures["folds"]["3"] == one
+    one = kitchens.vrf("evaluate", second, "--fold", 3)
+    assert figures["folds"]["3"] == json.loads(one.stdout)
+    assert "warning" not in done.stderr + one.stderr  # it is another dataset, whatever its folds are called
     recalls = [fold["recall_at_5"] for fold in figures["folds"].values()]
     assert figures["mean"]["recall_at_5"] == pytest.approx(sum(recalls) / 10)
     assert figures["std"]["recall_at_5"] == pytest.approx(torch.tensor(recalls).double().std().item())
 
 
-def test_calibrating_on_recipes_that_were_trained_on_is_told(kitchens):
-    _, processor = load_trained(str(kitchens.model))
-    folds = [fold for fold in range(10) if words_of_fold_alone(kitchens.pairs("first"), fold, processor)]
-    assert folds, "a kitchen of twenty recipes has words that stand in one fold only"
-    done = kitchens.vrf("calibrate", kitchens.folder / "first", "--fold", folds[0], "--json")
+def test_figures_of_recipes_that_were_trained_on_are_told(kitchens):
+    first = kitchens.folder / "first"
+    assert "warning" not in kitchens.vrf("evaluate", first, "--fold", HELD_OUT).stderr
+    seen = kitchens.vrf("evaluate", first, "--fold", 5)
+    assert seen.exit_code == 0 and "warning: the model was trained on fold 5 of this dataset" in seen.stderr
+    assert json.loads(seen.stdout)["queries"] > 0
+    assert "trained on fold 0, 1, 3, 4" in kitchens.vrf("evaluate", first).stderr
+
+
+def test_calibration_takes_the_fold_that_was_held_out(kitchens):
+    first = kitchens.folder / "first"
+    done = kitchens.vrf("calibrate", first, "--json")
     assert done.exit_code == 0, done.output
-    assert f"the model knows words of fold {folds[0]} alone" in done.stderr
     figures = json.loads(done.stdout)
-    assert figures["fitted_on"]["queries"] + figures["measured"]["queries"] > 10
-    assert sum(part["queries"] for part in figures["reliability"]) == figures["measured"]["queries"]
+    assert figures["folds"] == [HELD_OUT]
+    rows = kitchens.pairs("first").rows(("action", "object", "image"), [HELD_OUT])
+    assert figures["fitted_on"]["queries"] + figures["measured"]["queries"] == len(rows)
+    assert [kind["without"] for kind in figures["incomplete"]] == [["image"]]
+    fitted = [part["fitted_on"]["queries"] for part in (figures, *figures["incomplete"])]
+    assert f"expected at least 50 queries to fit on, found {fitted[0]} (complete), {fitted[1]} (no im" in done.stderr
     assert (kitchens.model / "calibration.png").read_bytes().startswith(b"\x89PNG")
     calibration = VRFCalibration.load(kitchens.model)
-    assert calibration.temperature == figures["temperature"]
-    found = kitchens.vrf(
-        "search", "--action", "切", "--object", "レタス", "--dataset", kitchens.folder / "first", "--json"
-    )
-    answers = json.loads(found.stdout)
-    assert answers["sure"] == (answers["confidence"] >= calibration.min_confidence)
-    unsure = kitchens.vrf(
-        "search", "--action", "切", "--object", "レタス", "--dataset", kitchens.folder / "first", "--min-confidence", 1
-    )
+    assert calibration.scale(()).temperature == figures["temperature"]
+    query = ("search", "--action", "切", "--object", "レタス", "--dataset", first)
+    answers = json.loads(kitchens.vrf(*query, "--json").stdout)
+    assert answers["sure"] == (answers["confidence"] >= calibration.scale(("image",)).min_confidence)
+    unsure = kitchens.vrf(*query, "--min-confidence", 1)
     assert "not sure: the first answer is right with a probability of" in unsure.stdout
 
 
-def test_halves_are_of_different_recipes_and_share_the_candidates(kitchens):
-    model, processor = load_trained(str(kitchens.model))
-    data = make_evaluation_set(kitchens.pairs("first"), model.config.inputs, range(10), processor)
-    calibrated = calibrate_model(model, data)
-    assert calibrated.fitted_on + len(calibrated.data) == len(data.queries)
-    assert len(calibrated.data.candidates) == len(data.candidates)
-    recipes = data.queries.recipes.unique()
-    measured = torch.isin(data.queries.recipes, recipes[1::2])
-    assert calibrated.data.targets.equal(data.targets[measured])
+def test_calibrating_on_recipes_that_were_trained_on_is_refused(kitchens, tmp_path):
+    first, second = kitchens.folder / "first", kitchens.folder / "second"
+    assert "expected fold 2, which the model was not trained on" in str(refusal(kitchens, first, "--fold", 5))
+    assert "expected the dataset that the model was trained on" in str(refusal(kitchens, second))
+    everything = Kitchens(tmp_path)
+    shutil.copytree(kitchens.model, everything.model)
+    for name in ("backbone.pth", "cache"):
+        (tmp_path / name).symlink_to(kitchens.folder / name)
+    path = everything.model / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"held_out_fold": None}))
+    assert "found one of all folds" in str(refusal(everything, first, "--fold", 0))
+    done = everything.vrf("calibrate", second, "--unseen", "--fold", 0, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["folds"] == [0]
 
 
-def test_one_recipe_is_too_few_and_a_share_is_a_share(kitchens):
-    model, processor = load_trained(str(kitchens.model))
-    pairs = kitchens.pairs("first")
-    one = pairs.rows(model.config.inputs, range(10))
-    one = one[pairs.recipes[one] == pairs.recipes[one[0]]]
-    data = make_evaluation_set(pairs, model.config.inputs, range(10), processor, rows=one)
-    with pytest.raises(CalibrationError, match="at least two recipes, one to fit on and one to measure on, found 1"):
-        calibrate_model(model, data)
-    with pytest.raises(CalibrationError, match=r"found 1\.2"):
-        calibrate_model(model, data, 1.2)
+def refusal(kitchens: Kitchens, *arguments) -> BaseException | None:
+    return kitchens.vrf("calibrate", *arguments).exception
+
+
+def test_a_run_goes_on_with_its_own_fold_and_dataset(kitchens):
+    settings = json.loads((kitchens.folder / "run" / "training.json").read_text())
+    assert settings["held_out_fold"] == HELD_OUT and settings["backbone"] == BACKBONE
+    model, _ = load_trained(str(kitchens.model))
+    assert settings["dataset"] == model.config.trained_on and len(settings["dataset"]) == 64

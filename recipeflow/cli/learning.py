@@ -173,12 +173,21 @@ def evaluate(
     Example:  vrf evaluate vrf --model run/model --fold 0
     """
     from recipeflow.batches import split_folds
+    from recipeflow.dataset_digest import dataset_digest
     from recipeflow.evaluation import evaluate, evaluate_by_fold, make_evaluation_set
     from recipeflow.folds import FOLDS
+    from recipeflow.held_out import seen_folds
     from recipeflow.runs import open_trained
 
     folds = range(FOLDS) if fold is None else split_folds(fold)[1]
     network, processor, pairs = open_trained(model, dataset, weights, cache)
+    if seen := sorted(seen_folds(network.config, dataset_digest(dataset)) & set(folds)):
+        errors.print(
+            f"warning: the model was trained on fold {', '.join(map(str, seen))} of this dataset: these figures do "
+            "not tell how it does on recipes that it has not seen",
+            markup=False,
+            soft_wrap=True,
+        )
     if fold is None and candidates == "fold":
         figures = evaluate_by_fold(network, pairs, processor)
     else:

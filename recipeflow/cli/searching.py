@@ -56,7 +56,12 @@ def calibrate(
     model: Annotated[Path, typer.Option(help="The folder of a saved model; calibration.json goes into it.")] = Path(
         "run/model"
     ),
-    fold: Annotated[int, typer.Option(help="A fold that the model was not trained on.")] = 0,
+    fold: Annotated[
+        int | None, typer.Option(help="The fold that was held out in training, as is the default.", show_default=False)
+    ] = None,
+    unseen: Annotated[
+        bool, typer.Option("--unseen", help="This is another release, of which the model has seen no recipe.")
+    ] = False,
     right: Annotated[
         float, typer.Option(help="The share of right answers among those that the model is sure of.")
     ] = 0.5,
@@ -64,42 +69,49 @@ def calibrate(
         Path | None, typer.Option(help="The plot; calibration.png beside the model by default.", show_default=False)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
 ) -> None:
     """Find out how sure a model may be of its answers, on recipes that it was not trained on.
 
-    One temperature turns similarities into probabilities, and a least confidence tells when to say "not sure". Both
-    are fitted on every second recipe of the fold; the figures printed are those of the other recipes. From then on
-    `vrf search` gives a confidence with each answer.
+    A temperature turns similarities into probabilities, and a least confidence tells when to say "not sure". Both are
+    fitted for each kind of query that the model can take, with or without a picture and a context, on every second
+    recipe of the fold; the figures printed are those of the other recipes. From then on `vrf search` gives a
+    confidence with each answer.
 
-    Example:  vrf calibrate vrf --model run/model --fold 0
+    Example:  vrf calibrate vrf --model run/model
     """
-    from recipeflow.batches import split_folds
-    from recipeflow.calibrating import PLOT, calibrate_model, save_calibration, words_of_fold_alone
+    from recipeflow.calibrating import FEW, PLOT, calibrate_kinds, expected_temperature, save_calibration
     from recipeflow.calibration_plot import save_plot
-    from recipeflow.evaluation import make_evaluation_set
+    from recipeflow.dataset_digest import dataset_digest
+    from recipeflow.held_out import choose_folds
+    from recipeflow.query_kinds import ask_by_kind
     from recipeflow.runs import open_trained
 
     _quiet_in_pipes()
-    folds = split_folds(fold)[1]
     network, processor, pairs = open_trained(str(model), dataset, weights, cache)
-    if known := words_of_fold_alone(pairs, fold, processor):
-        _announce(
-            f"warning: the model knows words of fold {fold} alone ({', '.join(known[:5])}): was it trained on it?"
-        )
-    data = make_evaluation_set(pairs, network.config.inputs, folds, processor, network.config.context)
-    calibrated = calibrate_model(network, data, right)
-    about = {"dataset": dataset.resolve().name, "fold": fold}
+    folds = choose_folds(network.config, dataset_digest(dataset), fold, unseen)
+    asked = ask_by_kind(network, processor, pairs, folds)
+    calibrated = calibrate_kinds(asked, expected_temperature(network.config), right)
+    about = {"dataset": dataset.resolve().name, "folds": folds}
     path = save_calibration(calibrated, network, model, about)
     save_plot(calibrated, plot or model / PLOT)
     if as_json:
         typer.echo(json.dumps(about | calibrated.as_dict(), ensure_ascii=False, indent=2))
+    elif markdown:
+        typer.echo(calibrated.table().markdown())
     else:
         output.print(calibrated.table().rich())
         output.print(f"wrote {path} and {plot or model / PLOT}", markup=False, soft_wrap=True)
-    if calibrated.fitted.accuracy is None:
-        _announce(f"no confidence is right {right:.0%} of the time: a search will always say that it is not sure")
+    if few := calibrated.uncertain:
+        found = ", ".join(f"{kind.fitted_on} ({kind.name})" for kind in few)
+        _announce(
+            f"warning: expected at least {FEW} queries to fit on, found {found}; such temperatures are uncertain: "
+            "take a larger dataset, or a fold with more recipes"
+        )
+    for kind in calibrated.never_sure:
+        _announce(f"no confidence is right {right:.0%} of the time ({kind.name}): a search will never be sure")
 
 
 @app.command()
@@ -109,7 +121,7 @@ def search(
     image: Annotated[Path | None, typer.Option(help="A picture of that before the action.")] = None,
     context: Annotated[
         list[str] | None,
-        typer.Option(help="More about the action, for a model of preset best: modifier=薄く, destination=ボウル …"),
+        typer.Option(help="More about the action, for a model of preset best: modifier=薄く; repeat it for more."),
     ] = None,
     model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = "run/model",
     dataset: Annotated[
@@ -163,11 +175,14 @@ def search(
 
 
 def _parse_context(options: list[str] | None) -> dict[str, str] | None:
-    """Words by the part they play, as they are written on the command line."""
+    """Words by the part they play, as they are written on the command line; several of one part go together."""
     parts = [option.partition("=") for option in options or ()]
-    if wrong := [role for role, sign, words in parts if not (sign and words.strip())]:
+    if wrong := [role for role, sign, words in parts if not (role.strip() and sign and words.strip())]:
         raise UsageError(f"expected --context as a role and words, such as modifier=薄く, found {wrong[0]!r}")
-    return {role: words for role, _, words in parts} or None
+    joined: dict[str, list[str]] = {}
+    for role, _, words in parts:
+        joined.setdefault(role.strip(), []).append(words.strip())
+    return {role: " ".join(words) for role, words in joined.items()} or None
 
 
 def _print_answers(rows: list[dict[str, Any]], candidates: int) -> None:

@@ -105,14 +105,18 @@ def test_an_index_travels_with_its_model_and_scratch_does_not(here, model, tmp_p
 def test_a_calibration_travels_with_its_model_and_is_told_in_the_card(here, model, tmp_path):
     answered = {"min_confidence": 0.345, "coverage": 0.45, "accuracy": 0.44}
     measured = {"queries": 121, "expected_calibration_error": 0.0736, "answered": answered}
-    numbers = {"format": 1, "weights": "0" * 64, "temperature": 0.05, "min_confidence": 0.345}
+    numbers = {"format": 2, "weights": "0" * 64, "temperature": 0.05, "min_confidence": 0.345}
+    lacking = {"accuracy": 0.18, "mean_confidence": 0.229, "expected_calibration_error": 0.0531}
+    lacking = {"without": ["image"], "temperature": 0.08, "min_confidence": 0.6, "measured": lacking}
     path = model / "calibration.json"
-    path.write_text(json.dumps(numbers | {"fitted_on": {"queries": 132}, "measured": measured}))
+    numbers |= {"fitted_on": {"queries": 132}, "measured": measured, "incomplete": [lacking]}
+    path.write_text(json.dumps(numbers))
     push_model(model, "lab/model")
     assert set(files_of(here)) == FILES | {"calibration.json"}
     text = card_of(here).text.replace("\n", " ")
     assert "## How sure it is" in text and "132 queries" in text and "121 others" in text and "off by 7.4%" in text
     assert "confidence of 0.34 on" in text and "of 45% of the queries, 44% of them rightly" in text
+    assert "| no image | 18% | 23% | 5.3% | 0.60 |" in text
     assert json.loads((pull_model("lab/model", tmp_path / "pulled") / path.name).read_text()) == json.loads(
         path.read_text()
     )

@@ -1,0 +1,35 @@
+"""What a built dataset holds, as one number: so that a run or a model knows its own dataset again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pyarrow.dataset as pads
+
+from recipeflow.dataset_frames import CONFIG, index_frames
+
+COLUMNS = {
+    "recipes": ["recipe_id", "ingredients", "instructions"],
+    "flow_graphs": ["recipe_id", "nodes", "edges"],
+    CONFIG: ["recipe_id", "fold", "action_id", "object_id", "pre_frame", "post_frame"],
+}
+"""Everything that training reads, but for the images."""
+
+
+def dataset_digest(dataset: str | Path) -> str:
+    """SHA-256 of words, flows, folds and images, in the order of the rows.
+
+    It goes by content and not by files, so that the same release built again, or on another machine, is the same.
+
+    Raises:
+        DatasetFolderError: If there is no such dataset, or it holds no image.
+    """
+    index = index_frames(Path(dataset))
+    digest = hashlib.sha256(b"".join(index.digests))
+    digest.update(index.pre.numpy().tobytes() + index.post.numpy().tobytes())
+    for config, columns in COLUMNS.items():
+        table = pads.dataset(Path(dataset) / config).to_table(columns=columns)
+        digest.update(json.dumps(table.to_pydict(), sort_keys=True).encode())
+    return digest.hexdigest()
