@@ -27,7 +27,13 @@ from processing_vrf import VRFProcessor
 from recipeflow.batches import PairBatch, PairTensors, RecipeBatches
 from recipeflow.checkpoints import Checkpoints, telling_what_is_lost
 from recipeflow.durable import write_json
-from recipeflow.errors import OutputExistsError, TrainingDivergedError, TrainingInterruptedError, UsageError
+from recipeflow.errors import (
+    NoPairsError,
+    OutputExistsError,
+    TrainingDivergedError,
+    TrainingInterruptedError,
+    UsageError,
+)
 from recipeflow.evaluation import EvaluationSet, evaluate
 from recipeflow.presets import PRESETS, TrainingConfig
 from recipeflow.progress import TrainingProgress
@@ -135,6 +141,11 @@ class VRFTrainer:
         self.accelerator = accelerator or make_accelerator(config, self.output, trackers)
         process = self.accelerator.process_index, self.accelerator.num_processes
         self.batches = RecipeBatches(train_data.recipes, config.recipes_per_batch, config.seed, *process)
+        if not len(self.batches):
+            raise NoPairsError(
+                f"expected at least {max(2, self.accelerator.num_processes)} recipes to train on, so that each image "
+                f"has others to be told from, found {len(self.batches.rows)}; add recipes"
+            )
         self.data = train_data.to(self.accelerator.device)
         self.eval_data = None if eval_data is None else eval_data.to(self.accelerator.device)
         self.steps = config.epochs * len(self.batches)

