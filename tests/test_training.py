@@ -93,7 +93,7 @@ def test_it_learns_and_leaves_a_package_behind(whole_run):
 
 def test_one_recipe_is_too_few():
     run = prepare_run(make_pairs(recipes=1), TrainingConfig(), None, **OFFLINE, **SMALL)
-    with pytest.raises(NoPairsError, match="at least 2 recipes to train on.*found 1"):
+    with pytest.raises(NoPairsError, match=r"at least 2 recipes to train on.*found 1"):
         VRFTrainer(run.model, run.processor, TrainingConfig(), run.train_data, show_progress=False)
 
 
