@@ -57,6 +57,7 @@ class PairTensors:
         recipes: For each row, its recipe.
         post: For each row, the number of its post-action image.
         images: What the numbers stand for: rows of a matrix of features, or pixels.
+        views: Several such matrices, of other views of the same images, to train on.
         pre: The number of the pre-action image, where that is an input; -1 where a row has none.
         words: The word ids of the inputs that are words, and of the context.
     """
@@ -66,9 +67,21 @@ class PairTensors:
     images: torch.Tensor | FramePixels
     pre: torch.Tensor | None
     words: dict[str, torch.Tensor]
+    views: torch.Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.recipes)
+
+    def look(self, frames: torch.Tensor, seed: int) -> torch.Tensor:
+        """Features of these images; where there are several views, one of each image, drawn with a seed.
+
+        It is drawn for all images at once, so that processes that share a batch look as one would.
+        """
+        if self.views is None or len(self.views) == 1:
+            return self.images[frames]
+        number, images, _ = self.views.shape
+        drawn = torch.randint(number, (images,), generator=torch.Generator().manual_seed(seed))
+        return self.views[drawn.to(frames.device)[frames], frames]
 
     def batch(self, rows: torch.Tensor) -> PairBatch:
         """These rows together."""
@@ -131,7 +144,8 @@ def make_tensors(
     images = pairs.images
     source = images.features if isinstance(images, FeatureTable) else images
     pre = (pairs.seen if context == "history" else images.pre)[rows] if "image" in inputs else None
-    return PairTensors(pairs.recipes[rows], images.post[rows], source, pre, words)
+    views = images.views if isinstance(images, FeatureTable) else None
+    return PairTensors(pairs.recipes[rows], images.post[rows], source, pre, words, views)
 
 
 def _by_role(context: Context) -> dict[str, list[str]]:

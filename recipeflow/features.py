@@ -81,7 +81,7 @@ class FeatureTable:
     """The features of a dataset's frames, and which of them belong to which row.
 
     Attributes:
-        features: float32, one row a unique frame: the mean of its views.
+        features: float32, one row a unique frame.
         pre: For each row of ``image_pairs`` the row of ``features`` of its pre-action image; -1 where that is null.
         post: Likewise for the post-action image.
         backbone: The timm name of the network.
@@ -89,7 +89,7 @@ class FeatureTable:
         precision: In which all features were computed, ``"fp32"`` or ``"bf16"``.
         folder: The cache folder that holds them.
         stats: What had to be done to get them.
-        views: All views of all frames, views x frames x width, the centre first; by default that is all there is.
+        views: All views of all frames, views x frames x width; the first is ``features``, and by default the only one.
     """
 
     features: torch.Tensor
@@ -162,8 +162,8 @@ def compute_features(
             of fp32; a CPU without native bf16 computes in fp32.
         compile: Have torch.compile speed up the network. Off by default: on two cores it took 35 to 80 seconds and
             saved 15 % a frame, so it pays from about 10,000 frames on.
-        views: How many views of each frame to take the mean of: 1, 2 (with its mirror image) or 4 (with two closer
-            crops as well). Each is kept by itself, so more of them cost only what is new.
+        views: How many views of each frame to compute: 1, 2 (with its mirror image) or 4 (with two closer crops as
+            well). Each is kept by itself, so more of them cost only what is new.
         announce: Called with lines that say what is found, chosen and done.
 
     Raises:
@@ -200,9 +200,8 @@ def compute_features(
         similarity=choice.similarity,
         seconds=time.perf_counter() - started,
     )
-    mean = features if views == 1 else stack.mean(0)
     known = (index.pre, index.post, backbone, origin, choice.precision, chosen.folder)
-    return FeatureTable(mean, *known, stats, stack)
+    return FeatureTable(features, *known, stats, stack)
 
 
 def _check_options(batch_size: int | None, precision: str, views: int) -> None:

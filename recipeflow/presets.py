@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from recipeflow.errors import UsageError
+from recipeflow.views import NUMBERS
 
 INPUTS = ("action", "object", "image")
 """What a query can be made of."""
@@ -41,6 +42,7 @@ class TrainingConfig:
         evaluate_every: Epochs between evaluations; 0 evaluates only at the end.
         checkpoint_every: Epochs between checkpoints; 0 writes one only on Ctrl-C.
         seed: Fixes initial weights, batches, negatives and dropout.
+        views: Looks at each image to train on, 1, 2 or 4; a step takes one of them, drawn anew, and tests the first.
         incomplete: Train also on rows without a pre-action image, where that is an input.
         model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
     """
@@ -63,6 +65,7 @@ class TrainingConfig:
     evaluate_every: int = 0
     checkpoint_every: int = 10
     seed: int = 0
+    views: int = 1
     incomplete: bool = False
     model: dict[str, Any] = field(default_factory=dict)
 
@@ -84,6 +87,7 @@ class TrainingConfig:
             "backbone_rate": math.isfinite(self.backbone_rate) and self.backbone_rate > 0,
             "evaluate_every": self.evaluate_every >= 0,
             "checkpoint_every": self.checkpoint_every >= 0,
+            "views": self.views in NUMBERS and not (self.views > 1 and self.finetune),
         }
         for name, is_right in checks.items():
             if not is_right:

@@ -86,12 +86,12 @@ def _use(inputs: Sequence[str]) -> dict[str, bool]:
 
 
 def open_images(
-    dataset: str | Path, backbone: str, weights: str, cache: str | Path | None, finetuned: bool
+    dataset: str | Path, backbone: str, weights: str, cache: str | Path | None, finetuned: bool, views: int = 1
 ) -> FeatureTable | FramePixels:
     """The images of a dataset as a model wants them: cached features, or pixels where its backbone is its own."""
     if finetuned:
         return FramePixels.open(dataset, backbone)
-    return compute_features(dataset, backbone=backbone, weights=weights, cache=cache)
+    return compute_features(dataset, backbone=backbone, weights=weights, cache=cache, views=views)
 
 
 def start_training(
@@ -112,7 +112,8 @@ def start_training(
     """
     if fold is not None:
         split_folds(fold)  # refused before any work is done
-    pairs = load_pairs(dataset, open_images(dataset, backbone, weights, cache, bool(config.finetune)))
+    images = open_images(dataset, backbone, weights, cache, bool(config.finetune), config.views)
+    pairs = load_pairs(dataset, images)
     digest = dataset_digest(dataset)
     run = prepare_run(pairs, config, fold, backbone, weights, trained_on=digest)
     origin = {"dataset": digest, "held_out_fold": fold}

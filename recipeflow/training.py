@@ -223,22 +223,29 @@ class VRFTrainer:
         batches = [self.data.batch(rows) for rows in islice(self.batches.epoch(epoch), done, None)]
         source = self.data.images
         if isinstance(source, torch.Tensor):
-            yield from ((batch, source[batch.frames]) for batch in batches)
+            for batch in batches:
+                yield batch, self.data.look(batch.frames, self.step_seed)
             return
         pixels = source.augmented([batch.frames for batch in batches], self.state.step, self.config.seed)
         for batch, images in zip(batches, pixels, strict=True):
             yield batch, images.to(self.accelerator.device, non_blocking=True)
 
+    @property
+    def step_seed(self) -> int:
+        """Fixes everything that is drawn in this step."""
+        return self.config.seed * 1_000_003 + self.state.step
+
     def training_step(self, batch: PairBatch, images: torch.Tensor) -> float:
         """One mini-batch: embed, gather over processes, loss, update."""
-        step_seed = self.config.seed * 1_000_003 + self.state.step
-        torch.manual_seed(step_seed * self.accelerator.num_processes + self.accelerator.process_index)  # of dropout
+        torch.manual_seed(
+            self.step_seed * self.accelerator.num_processes + self.accelerator.process_index
+        )  # of dropout
         with self.accelerator.accumulate(self.embedder):
             queries, posts = self.embedder(images, batch.post, batch.pre, batch.words, batch.pre_mask)
             loss = batch_loss(
                 *self.gather(queries, posts, batch.image_ids),
                 config=self.model.config,
-                generator=torch.Generator().manual_seed(step_seed),
+                generator=torch.Generator().manual_seed(self.step_seed),
             )
             self._check_loss(loss, batch)
             self.accelerator.backward(loss * self.accelerator.num_processes)

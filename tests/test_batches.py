@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
@@ -116,3 +118,19 @@ def test_a_context_becomes_words_with_roles(pairs):
     assert words["context_ids"].shape == words["context_roles"].shape == (8, 2)
     assert words["context_roles"].tolist() == [[1, 4] if row % 4 else [0, 0] for row in range(8)]
     assert set(make_tensors(pairs, rows, ("action",), processor).words) == {"action_ids"}
+
+
+def test_a_step_looks_at_one_view_of_each_image_and_another_step_at_others(pairs, processor):
+    centre = pairs.images.features
+    views = torch.stack([centre, centre + 1000, centre + 2000, centre + 3000])
+    viewed = replace(pairs, images=replace(pairs.images, views=views))
+    rows = pairs.rows(("image",), range(10))
+    tensors, plain = (make_tensors(data, rows, ("image",), processor) for data in (viewed, pairs))
+    frames = tensors.batch(torch.arange(20)).frames
+    seen = tensors.look(frames, seed=1)
+    drawn = ((seen - centre[frames]).mean(1) / 1000).round().long()
+    assert set(drawn.tolist()) == {0, 1, 2, 3}
+    assert torch.equal(seen, views[drawn, frames])
+    assert torch.equal(seen, tensors.look(frames, seed=1)) and not torch.equal(seen, tensors.look(frames, seed=2))
+    assert torch.equal(seen[5:], tensors.look(frames[5:], seed=1)), "whichever process holds the images"
+    assert torch.equal(plain.look(frames, seed=1), centre[frames]), "one view is the feature itself"

@@ -66,6 +66,7 @@ def test_the_paper_preset_is_the_paper():
         ("inputs", ()),
         ("schedule", "zigzag"),
         ("beta2", 1.0),
+        ("views", 3),
     ],
 )
 def test_wrong_settings_are_refused_by_name(field, value):

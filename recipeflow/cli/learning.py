@@ -26,6 +26,8 @@ ContextOption = Annotated[
     typer.Option(help="What preset best reads of the flow graph: none, modifiers or history.", show_default=False),
 ]
 
+ViewsOption = Annotated[int, typer.Option(help="Looks at each image: 1, 2 (mirrored too) or 4 (two crops too).")]
+
 
 @app.command()
 def features(
@@ -36,7 +38,7 @@ def features(
     batch_size: Annotated[int | None, typer.Option(help="Images at a time; 4 on a CPU, else 64.", min=1)] = None,
     precision: Annotated[str, typer.Option(help="auto, fp32 or bf16. Features of each are kept apart.")] = "auto",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile; pays from 10,000 images.")] = False,
-    views: Annotated[int, typer.Option(help="Looks at each image: 1, 2 (mirrored too) or 4 (two crops too).")] = 1,
+    views: ViewsOption = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Compute the backbone's features of all images once, for training, experiments and search.
@@ -92,6 +94,7 @@ def train(
         Literal["all", "last"] | None,
         typer.Option(help="The same with all stages of the backbone, or with its last one.", show_default=False),
     ] = None,
+    views: ViewsOption = 1,
     epochs: Annotated[int | None, typer.Option(help="Instead of the preset's.", min=1)] = None,
     recipes_per_batch: Annotated[int | None, typer.Option(help="Likewise, over all processes.", min=1)] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Likewise.")] = None,
@@ -125,6 +128,7 @@ def train(
         preset,
         seed=seed,
         finetune="last" if finetune_stage == "last" else finetune or finetune_stage == "all",
+        views=views,
         epochs=epochs,
         recipes_per_batch=recipes_per_batch,
         learning_rate=learning_rate,
@@ -202,6 +206,7 @@ def experiment(
     out: Annotated[Path, typer.Option(help="The experiment's folder.")] = Path("experiment"),
     preset: PresetOption = "fast",
     context: ContextOption = None,
+    views: ViewsOption = 1,
     rows: Annotated[str, typer.Option(help="Rows of the table, joined by commas.")] = "random,text,image,both",
     folds: Annotated[str, typer.Option(help="Which folds, such as 0,1,2; all ten by default.")] = "",
     inner: Annotated[
@@ -223,7 +228,7 @@ def experiment(
     from recipeflow.presets import get_preset
     from recipeflow.results import results_notes, short_table
 
-    config = get_preset(preset).with_context(context)
+    config = get_preset(preset, views=views).with_context(context)
     plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, config, inner)
     results = run_experiment(plan, out, rows.split(","), parse_folds(folds), workers)
     if as_json:
