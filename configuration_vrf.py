@@ -31,7 +31,14 @@ CONTEXT_ROLES = ("modifier", "destination", "together", "done", "from", "state")
 history, what was done, to which foods, and how these were told to look. The first two are `context="modifiers"`."""
 
 HEEDED_BY = {
-    ("architecture", "residual"): ("hidden_dim", "dropout", "feature_dropout", "feature_length", "context"),
+    ("architecture", "residual"): (
+        "hidden_dim",
+        "dropout",
+        "feature_dropout",
+        "word_dropout",
+        "feature_length",
+        "context",
+    ),
     ("loss", "triplet"): ("margin", "negatives"),
     ("loss", "contrastive"): ("temperature",),
 }
@@ -186,6 +193,7 @@ class VRFConfig(PreTrainedConfig):
         embedding_dim: Width of the joint embedding space, the paper's d_e.
         vocab_size: Rows of the lookup table. The paper gives none: take `processor.vocab_size`.
         pad_token_id: The word id that fills up short phrases.
+        unk_token_id: The id of the unknown word.
         backbone: The CNN, by any timm name. Its feature width is `feature_dim`, the paper's d_i.
         backbone_weights: Where the backbone's weights came from. Written by `VRFModel.from_backbone`, kept by
             saving and loading, and `"random"` for a model that was only initialised.
@@ -197,10 +205,12 @@ class VRFConfig(PreTrainedConfig):
         negatives: Which negatives of the mini-batch the loss takes: `"one"` sampled a side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
-            pre-action image (`residual_vrf.py`). The next five belong to it, and `text_dim` does not.
+            pre-action image (`residual_vrf.py`). The next six belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
         dropout: The share of hidden numbers that a training step leaves out.
         feature_dropout: The same of the numbers of an image's feature.
+        word_dropout: The share of words that a training step takes for the unknown word, so that this one is
+            trained, and a query with a word that the vocabulary lacks still means something.
         feature_length: Scale every image's feature to this length, so that one recipe of training suits backbones
             of any scale; `None` takes features as they come.
         context: What of the flow graph a query reads beside its inputs: `"none"`, `"modifiers"` of the action, or
@@ -219,6 +229,7 @@ class VRFConfig(PreTrainedConfig):
     embedding_dim: int = _positive(default=128)
     vocab_size: int = _positive(default=2000)
     pad_token_id: int = 0
+    unk_token_id: int = 1
     backbone: str = validated_field(check_backbone, default="resnet152.tv_in1k")
     backbone_weights: str = "random"
     freeze_backbone: bool = True
@@ -231,6 +242,7 @@ class VRFConfig(PreTrainedConfig):
     hidden_dim: int = _positive(default=512)
     dropout: float | int = _share(default=0.0)
     feature_dropout: float | int = _share(default=0.0)
+    word_dropout: float | int = _share(default=0.0)
     feature_length: float | int | None = _length(default=None)
     context: Literal["none", "modifiers", "history"] = "none"
     loss: Literal["triplet", "contrastive"] = "triplet"
@@ -276,16 +288,17 @@ class VRFConfig(PreTrainedConfig):
             )
 
     def validate_dimensions(self) -> None:
-        """Both directions of the paper's BiLSTM share the text dimension; the padding id is a row of the table."""
+        """Both directions of the paper's BiLSTM share the text dimension; word ids that are used are rows of the table."""
         if self.architecture == "paper" and self.text_dim % 2:
             raise ValueError(
                 f"expected an even text_dim, half for each direction of the BiLSTM, found {self.text_dim}; "
                 f"try {self.text_dim + 1}"
             )
-        if not 0 <= self.pad_token_id < self.vocab_size:
-            raise ValueError(
-                f"expected a pad_token_id inside the vocabulary of {self.vocab_size}, found {self.pad_token_id}"
-            )
+        for name in ("pad_token_id", *(["unk_token_id"] if self.word_dropout else [])):
+            if not 0 <= getattr(self, name) < self.vocab_size:
+                raise ValueError(
+                    f"expected {name} inside the vocabulary of {self.vocab_size}, found {getattr(self, name)}"
+                )
 
     def validate_heeded(self) -> None:
         """A setting that nothing heeds is refused; its default, which every config has, is not."""

@@ -26,14 +26,20 @@ class VRFWordMean(nn.Module):
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
         self.pad_token_id = config.pad_token_id
+        self.unk_token_id = config.unk_token_id
+        self.dropout = config.word_dropout
         self.embedding = nn.Embedding(config.vocab_size, config.word_dim, padding_idx=config.pad_token_id)
 
     def forward(self, word_ids: torch.Tensor, join: bool = True) -> torch.Tensor:
         """Mean over the words of each row, where padding does not count; without joining, the vector of each word."""
+        is_word = word_ids != self.pad_token_id
+        if self.training and self.dropout:
+            lost = torch.rand(word_ids.shape, device=word_ids.device) < self.dropout
+            word_ids = word_ids.masked_fill(is_word & lost, self.unk_token_id)
         words = self.embedding(word_ids)
         if not join:
             return words
-        is_word = (word_ids != self.pad_token_id)[..., None]
+        is_word = is_word[..., None]
         return (words * is_word).sum(dim=1) / is_word.sum(dim=1)
 
 

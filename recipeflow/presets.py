@@ -146,6 +146,7 @@ PRESETS = {
             "dropout": 0.2,
             "feature_dropout": 0.3,
             "feature_length": 10.0,
+            "word_dropout": 0.1,
             "context": "history",
             "loss": "contrastive",
             "temperature": 0.05,

@@ -114,6 +114,18 @@ def test_dropout_is_only_for_training():
     assert not torch.equal(query(model, batch), query(model, batch))
 
 
+def test_some_words_are_unknown_while_training_and_none_afterwards():
+    model, batch = residual_model(context="history", word_dropout=0.999), random_batch() | CONTEXT
+    unknown = {
+        name: batch[name].masked_fill(batch[name] != 0, 1) for name in ("action_ids", "object_ids", "context_ids")
+    }
+    known = query(model, batch)
+    assert not torch.equal(known, query(model, batch | unknown))
+    model.train()
+    torch.manual_seed(0)
+    assert torch.equal(query(model, batch), query(model, batch | unknown)), "nearly every word is the unknown one"
+
+
 def test_it_loads_anywhere_with_its_code(tmp_path):
     """In another process and folder, from the saved files alone."""
     model = residual_model(context="history", dropout=0.2)
