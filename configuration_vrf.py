@@ -288,7 +288,7 @@ class VRFConfig(PreTrainedConfig):
             )
 
     def validate_dimensions(self) -> None:
-        """Both directions of the paper's BiLSTM share the text dimension; word ids that are used are rows of the table."""
+        """Both directions of the paper's BiLSTM share the text dimension; ids that are used are rows of the table."""
         if self.architecture == "paper" and self.text_dim % 2:
             raise ValueError(
                 f"expected an even text_dim, half for each direction of the BiLSTM, found {self.text_dim}; "
