@@ -97,6 +97,16 @@ def test_settings_tell_apart_what_a_result_depends_on(experiment):
         assert experiment.settings(replace(pairs, **change))["data"] != experiment.settings(pairs)["data"], change
 
 
+def test_views_change_what_is_trained_on_and_not_what_is_asked(experiment, out, tmp_path):
+    viewed = replace(experiment, config=replace(experiment.config, views=2))
+    results = run_experiment(viewed, tmp_path, rows=("both",), folds=[0], workers=1)
+    plain = json.loads((out / "results.json").read_text())
+    assert results["settings"]["data"] == plain["settings"]["data"], "so that both can be compared"
+    jobs = [json.loads((folder / Job("both", 0).file).read_text()) for folder in (tmp_path, out)]
+    assert jobs[0]["rows"] == jobs[1]["rows"]
+    assert jobs[0]["history"][0]["loss"] != jobs[1]["history"][0]["loss"]
+
+
 def test_one_input_alone_is_asked_without_context():
     best = PRESETS["best"]
     assert best.with_inputs(("image",)).context == best.with_inputs(("object",)).context == "none"
