@@ -466,6 +466,9 @@ KINDS = {
 }
 """Models of each kind, and what of a context their queries are given."""
 
+EXTREMES = ("paper", "context")
+"""Those between which the others lie, for tests that take long."""
+
 
 def deployed(kind: str, **changes) -> tuple[VRFModel, dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """A model, and batches for it of features and of pixels."""
@@ -508,7 +511,8 @@ class TestDeployment:
     @pytest.mark.filterwarnings("ignore:.*were assigned during export:UserWarning")
     @pytest.mark.parametrize(
         ("kind", "encoder"),
-        [*((kind, QueryEncoder) for kind in KINDS), ("paper", ImageEncoder), ("residual", ImageEncoder)],
+        [(kind, encoder) for kind in EXTREMES for encoder in (QueryEncoder, ImageEncoder)]
+        + [("no context", QueryEncoder)],
     )
     def test_both_encoders_export_with_any_batch_size(self, kind, encoder):
         model, _, pixels = deployed(kind)
@@ -521,7 +525,7 @@ class TestDeployment:
             torch.testing.assert_close(program(**part), encoder(model)(**part), rtol=0, atol=1e-6)
 
     # The default backend takes half a minute for a model, and what it compiles is the same for all of them.
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("kind", EXTREMES)
     def test_compiled_it_gives_the_same_loss_and_gradients(self, kind):
         eager, batch, _ = deployed(kind, **({"negatives": "all"} if kind == "paper" else {}))
         compiled = copy.deepcopy(eager)
@@ -541,7 +545,7 @@ class TestDeployment:
         pixels = batch["post_pixel_values"]
         torch.testing.assert_close(encode(pixels), model.get_image_embeds(pixels), rtol=0, atol=1e-5)
 
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("kind", EXTREMES)
     @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.bfloat16, 0.01), (torch.float16, 0.001)])
     def test_half_precision(self, kind, dtype, tolerance, tmp_path):
         model, features, pixels = deployed(kind)
