@@ -87,11 +87,17 @@ class TrainingConfig:
             "backbone_rate": math.isfinite(self.backbone_rate) and self.backbone_rate > 0,
             "evaluate_every": self.evaluate_every >= 0,
             "checkpoint_every": self.checkpoint_every >= 0,
-            "views": self.views in NUMBERS and not (self.views > 1 and self.finetune),
+            "views": self.views in NUMBERS,
         }
         for name, is_right in checks.items():
             if not is_right:
                 raise UsageError(f"expected a valid {name}, found {getattr(self, name)!r}; see `TrainingConfig`")
+
+        if self.finetune and self.views > 1:
+            raise UsageError(
+                f"expected one view to fine-tune on, as its pixels are augmented anyway, found {self.views}; leave "
+                "views out"
+            )
 
     @property
     def context(self) -> str:

@@ -74,6 +74,11 @@ def test_wrong_settings_are_refused_by_name(field, value):
         TrainingConfig(**{field: value})
 
 
+def test_views_are_for_features_and_not_for_fine_tuning():
+    with pytest.raises(UsageError, match=r"expected one view to fine-tune on, .*, found 4"):
+        TrainingConfig(views=4, finetune="last")
+
+
 def test_schedules():
     assert [TrainingConfig().rate_factor(step, 10) for step in (0, 5, 9)] == [1, 1, 1]
     linear = TrainingConfig(schedule="linear", warmup=0.2)
