@@ -28,7 +28,10 @@ OFFLINE_BACKBONE = "tf_efficientnet_lite0"
 
 CONTEXT_ROLES = ("modifier", "destination", "together", "done", "from", "state")
 """The parts that words of a context play: how the action is done, where to, what else is in it, and, of the object's
-history, what was done, to which foods, and how these were told to look. The first two are `context="modifiers"`."""
+history, what was done, to which foods, and how these were told to look."""
+
+READ_ROLES = {"none": (), "modifiers": CONTEXT_ROLES[:2], "history": CONTEXT_ROLES}
+"""By `context`, the parts that a model reads."""
 
 HEEDED_BY = {
     ("architecture", "residual"): (
@@ -429,4 +432,12 @@ def _describe_loss(config: VRFConfig) -> str:
 
 VRFConfig.register_for_auto_class()
 
-__all__ = ["CONTEXT_ROLES", "VRFConfig", "check_backbone", "model_card", "read_backbone_weights", "weights_digest"]
+__all__ = [
+    "CONTEXT_ROLES",
+    "READ_ROLES",
+    "VRFConfig",
+    "check_backbone",
+    "model_card",
+    "read_backbone_weights",
+    "weights_digest",
+]

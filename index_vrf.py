@@ -22,14 +22,12 @@ from transformers import ProcessorMixin
 
 try:
     from .calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
-    from .configuration_vrf import CONTEXT_ROLES, VRFConfig, weights_digest
-    from .residual_vrf import READ_ROLES
+    from .configuration_vrf import READ_ROLES, VRFConfig, weights_digest
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
     from calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
-    from configuration_vrf import CONTEXT_ROLES, VRFConfig, weights_digest
-    from residual_vrf import READ_ROLES
+    from configuration_vrf import READ_ROLES, VRFConfig, weights_digest
 
 FOLDER, ABOUT, ROWS, VECTORS = "index", "index.json", "rows.parquet", "vectors.faiss"
 FORMAT = 1
@@ -223,7 +221,7 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> 
     Raises:
         ValueError: If a query has too little or too much for this model.
     """
-    inputs, roles = config.query_parts, CONTEXT_ROLES[: READ_ROLES[config.context]]
+    inputs, roles = config.query_parts, READ_ROLES[config.context]
     if not queries:
         raise ValueError("expected at least one query, found none")
     needed = set(inputs) - set(optional_parts(inputs))

@@ -11,13 +11,11 @@ from torch import nn
 from torch.nn.functional import normalize
 
 try:
-    from .configuration_vrf import CONTEXT_ROLES, VRFConfig
+    from .configuration_vrf import CONTEXT_ROLES, READ_ROLES, VRFConfig
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
-    from configuration_vrf import CONTEXT_ROLES, VRFConfig
-
-READ_ROLES = {"none": 0, "modifiers": 2, "history": len(CONTEXT_ROLES)}
+    from configuration_vrf import CONTEXT_ROLES, READ_ROLES, VRFConfig
 
 
 class VRFWordMean(nn.Module):
@@ -48,7 +46,7 @@ class VRFContextEncoder(nn.Module):
 
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
-        self.read_roles = READ_ROLES[config.context]
+        self.read_roles = len(READ_ROLES[config.context])
         self.role = nn.Embedding(len(CONTEXT_ROLES) + 1, config.word_dim, padding_idx=0)
 
     def forward(self, words: torch.Tensor, roles: torch.Tensor) -> torch.Tensor:

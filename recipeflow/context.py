@@ -68,11 +68,11 @@ class RecipeHistory:
         """
         if entity is None:
             return
-        yield from self._made_of(action, self._made_from(entity))
+        yield from self._walk_back(action, self._results_of(entity))
         yield [entity]
-        yield from self._made_of(entity)
+        yield from self._walk_back(entity)
 
-    def _made_of(self, end: str, among: Container[str] | None = None) -> Iterator[list[str]]:
+    def _walk_back(self, end: str, among: Container[str] | None = None) -> Iterator[list[str]]:
         """What this was made of, one flow back at a time; where entities are given, among these only."""
         seen, level = {end}, [end]
         for _ in range(DEEPEST):
@@ -85,7 +85,7 @@ class RecipeHistory:
             seen.update(level)
             yield level
 
-    def _made_from(self, entity: str) -> set[str]:
+    def _results_of(self, entity: str) -> set[str]:
         """All that the entity went into."""
         found, waiting = set(), [entity]
         while waiting:

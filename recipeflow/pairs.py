@@ -13,12 +13,11 @@ from typing import Any
 import pyarrow.dataset as pads
 import torch
 
-from configuration_vrf import CONTEXT_ROLES
+from configuration_vrf import READ_ROLES
 from recipeflow.context import Context, Picture, RecipeHistory, Words, describe_row, last_seen
 from recipeflow.errors import UsageError
 from recipeflow.features import FeatureTable
 from recipeflow.pixels import FramePixels
-from residual_vrf import READ_ROLES
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,8 @@ class Pairs:
         chosen = rows.tolist()
         columns = (self.actions, self.objects)
         phrases = [words for column in columns for row in chosen if (words := column[row]) is not None]
-        roles = CONTEXT_ROLES[: READ_ROLES[context]]
-        return phrases + [(word,) for row in chosen for role, word in self.contexts[row] if role in roles]
+        read = READ_ROLES[context]
+        return phrases + [(word,) for row in chosen for role, word in self.contexts[row] if role in read]
 
     def digest(self) -> str:
         """Of images, words, recipes and folds: what queries, answers and figures depend on."""

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import torch
 
 from calibration_vrf import Kind, query_kinds
-from configuration_vrf import CONTEXT_ROLES
+from configuration_vrf import READ_ROLES
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.batches import Pairs
 from recipeflow.calibration import Queries
 from recipeflow.evaluation import embed_set, leave_out, make_evaluation_set, read_features
-from residual_vrf import READ_ROLES
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,6 @@ def _has_parts(pairs: Pairs, rows: torch.Tensor, parts: set[str], context: str) 
     if "image" in parts:
         mask &= pairs.images.pre[rows] >= 0
     if "context" in parts:
-        read = CONTEXT_ROLES[: READ_ROLES[context]]
+        read = READ_ROLES[context]
         mask &= torch.tensor([any(role in read for role, _ in pairs.contexts[row]) for row in rows.tolist()])
     return mask

@@ -237,9 +237,8 @@ class VRFTrainer:
 
     def training_step(self, batch: PairBatch, images: torch.Tensor) -> float:
         """One mini-batch: embed, gather over processes, loss, update."""
-        torch.manual_seed(
-            self.step_seed * self.accelerator.num_processes + self.accelerator.process_index
-        )  # of dropout
+        state = self.accelerator
+        torch.manual_seed(self.step_seed * state.num_processes + state.process_index)  # of dropout
         with self.accelerator.accumulate(self.embedder):
             queries, posts = self.embedder(images, batch.post, batch.pre, batch.words, batch.pre_mask)
             loss = batch_loss(

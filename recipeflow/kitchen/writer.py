@@ -60,7 +60,7 @@ class Manuscript:
 
     def lines(self, section: int) -> tuple[Line, ...]:
         """The finished lines with their offsets."""
-        return tuple(_line(words) for words in self.sections[section])
+        return tuple(tagged_line(words) for words in self.sections[section])
 
     def sorted_flows(self) -> tuple[Flow, ...]:
         """The edges in reading order of their starts, as the release lists them."""
@@ -74,7 +74,8 @@ def add_meanings(glossary: dict[str, str], more: Mapping[str, str]) -> None:
         glossary[word] = " / ".join(sorted({*known.split(" / "), *english.split(" / ")}))
 
 
-def _line(words: Iterable[tuple[str, str]]) -> Line:
+def tagged_line(words: Iterable[tuple[str, str]]) -> Line:
+    """A line of words with their tags, written without spaces as Japanese is."""
     text, spans = "", []
     for word, tag in words:
         spans.append(Word(len(text), len(text) + len(word), tag))
