@@ -29,6 +29,7 @@ from recipeflow.errors import EmptyReleaseError, InvalidReleaseError, ReleasePro
 from recipeflow.release import ReleaseInfo, check_release, read_info
 from recipeflow.staging import StagedFolder
 from recipeflow.tables import Table
+from recipeflow.workers import forks_ignoring_interrupts
 from vrf_dataset import FEATURES, VRFDataset
 
 MANIFEST = "vrf_build.json"
@@ -170,9 +171,10 @@ class _TableWriter:
         shutil.rmtree(work, ignore_errors=True)  # datasets would take up what a failed first attempt has left
         options = {"exclude": exclude} if exclude else {}
         builder = VRFDataset(config_name=config, data_dir=self.release, cache_dir=str(work / "cache"), **options)
-        builder.download_and_prepare(
-            str(work / config), file_format="parquet", num_proc=self.num_proc, max_shard_size=self.max_shard_size
-        )
+        with forks_ignoring_interrupts():
+            builder.download_and_prepare(
+                str(work / config), file_format="parquet", num_proc=self.num_proc, max_shard_size=self.max_shard_size
+            )
         target = self.folder / config
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()

@@ -10,7 +10,7 @@ from pathlib import Path
 from accelerate import Accelerator
 from safetensors import SafetensorError
 
-from recipeflow.errors import SaveError
+from recipeflow.saving import cannot_write
 
 PREFIX = "checkpoint-"
 
@@ -62,7 +62,4 @@ def telling_what_is_lost(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, SafetensorError) as error:
-        raise SaveError(
-            f"expected to write {path}, found: {error}; nothing that was there before is lost: is the disk full? Make "
-            "room, and run the same command again"
-        ) from error
+        raise cannot_write(path, error) from error

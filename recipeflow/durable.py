@@ -6,19 +6,31 @@ import io
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from recipeflow.saving import saving
+
 
 def write_aside(path: Path, content: str | bytes) -> None:
-    """Write a file aside, then move it into place; its folder is made if there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file aside, then move it into place; its folder is made if there is none.
+
+    Raises:
+        SaveError: If it cannot be written; an older file is left as it is, and nothing else is left behind.
+    """
     aside = path.with_name(f".{path.name}.partial")
-    with aside.open("wb") as target:
-        target.write(content.encode() if isinstance(content, str) else content)
-        target.flush()
-        os.fsync(target.fileno())
-    move_into_place(aside, path)
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with aside.open("wb") as target:
+                target.write(content.encode() if isinstance(content, str) else content)
+                target.flush()
+                os.fsync(target.fileno())
+            move_into_place(aside, path)
+        except BaseException:
+            remove_quietly(aside)
+            raise
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -41,3 +53,9 @@ def move_into_place(aside: Path, path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def remove_quietly(path: Path) -> None:
+    """Remove a file if that is possible: what is wrong with the disk is being reported already."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ first) and as rows of a report (``check_release`` returns all of them unraised).
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
@@ -27,6 +27,14 @@ def show(value: object) -> str:
 def printable(text: str) -> str:
     """Text from a file as it can be printed: control characters and lone surrogates are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what is behind it, as a traceback would show it."""
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
 
 
 class VRFError(Exception):
@@ -224,12 +232,16 @@ class TrainingDivergedError(VRFError):
     """The loss is no longer a number."""
 
 
-class TrainingInterruptedError(VRFError):
+class StoppedError(VRFError):
+    """Ctrl-C; the message says how to resume, where that is possible."""
+
+
+class TrainingInterruptedError(StoppedError):
     """Training was stopped by Ctrl-C, with a checkpoint to go on from."""
 
 
 class SaveError(VRFError):
-    """A checkpoint or a model could not be written; what was there before is intact."""
+    """Something could not be written; what was there before is intact."""
 
 
 class WorkerDiedError(VRFError):

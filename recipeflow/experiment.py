@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from multiprocessing import get_context
@@ -39,6 +40,7 @@ from recipeflow.report_page import write_report
 from recipeflow.results import RESULTS, results_page
 from recipeflow.runs import Run, prepare_run
 from recipeflow.training import VRFTrainer
+from recipeflow.workers import dropping_work, follow_parent, no_interrupts
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,9 @@ def run_experiment(
     settings = experiment.settings(pairs)
     waiting = [job for job in jobs if read_result(out, job, settings) is None]
     started = time.perf_counter()
-    for job, result in progress_bar(_run_all(experiment, waiting, workers), len(waiting), "training models"):
-        write_result(out, job, settings, result)
+    with closing(_run_all(experiment, waiting, workers)) as finished:
+        for job, result in progress_bar(finished, len(waiting), "training models"):
+            write_result(out, job, settings, result)
     results = collect_results(out, jobs, settings, pairs, read_source(Path(experiment.dataset)))
     results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
     results["dataset"] = experiment.dataset
@@ -218,8 +221,9 @@ def _run_all(experiment: Experiment, jobs: Sequence[Job], workers: int | None) -
     numbers = context.Queue()
     for number in range(workers):
         numbers.put(number)
-    with ProcessPoolExecutor(workers, context, _start_worker, (experiment, numbers)) as pool:
-        futures = {pool.submit(run_job, job): job for job in ordered}
+    with ProcessPoolExecutor(workers, context, _start_worker, (experiment, numbers)) as pool, dropping_work():
+        with no_interrupts():
+            futures = {pool.submit(run_job, job): job for job in ordered}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -236,6 +240,7 @@ def _start_worker(experiment: Experiment, numbers: Any) -> None:
     """Load the data once per process; with several processes, give each one thread or one GPU."""
     global _pairs, _experiment
     if numbers is not None:
+        follow_parent()
         number = numbers.get()
         torch.set_num_threads(1)
         if torch.cuda.is_available():

@@ -11,16 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Thread, current_thread, main_thread
 from typing import Any
 
 from recipeflow.errors import ForeignFramesError, ShortVideoError, UsageError, VRFError
@@ -31,6 +28,7 @@ from recipeflow.release import scan_release
 from recipeflow.staging import StagedFolder
 from recipeflow.tables import Table
 from recipeflow.video import Video, encode_jpeg
+from recipeflow.workers import follow_parent, no_interrupts
 
 VIDEO = "video.mp4"
 RECORD = "sampling.json"
@@ -247,8 +245,8 @@ def _run_all(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
     lost then are done again in halves, until the one that crashes is alone.
     """
     lost: list[Job] = []
-    with ProcessPoolExecutor(max(1, min(workers, len(jobs))), get_context("spawn"), _start_worker) as pool:
-        with _no_interrupts():
+    with ProcessPoolExecutor(max(1, min(workers, len(jobs))), get_context("spawn"), follow_parent) as pool:
+        with no_interrupts():
             futures = {pool.submit(run_job, job): job for job in jobs}
         try:
             for future in as_completed(futures):
@@ -266,29 +264,6 @@ def _run_all(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
         middle = (len(lost) + 1) // 2
         for half in filter(None, (lost[:middle], lost[middle:])):
             yield from _run_all(half, workers)
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Processes that are started here leave Ctrl-C to this one, which lets them finish what they are at."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
-def _start_worker() -> None:
-    """End with the main process, however that ends: one that is killed cannot stop its workers."""
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent_process().join()
-    os._exit(1)
 
 
 def run_job(job: Job) -> Outcome:

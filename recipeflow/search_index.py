@@ -28,6 +28,7 @@ from recipeflow.dataset_frames import CONFIG, index_frames
 from recipeflow.durable import write_json
 from recipeflow.errors import SearchIndexError
 from recipeflow.features import compute_features
+from recipeflow.saving import saving
 from recipeflow.staging import StagedFolder
 
 EXACT_UP_TO = 200_000
@@ -183,7 +184,8 @@ def save_index(index: VRFIndex, model_folder: str | Path) -> Path:
         with (aside / ROWS).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         write_json(aside / ABOUT, index.about | {"rows_sha256": digest})
-    custom_object_save(PostActionRetrievalPipeline, model_folder)
+    with saving(model_folder):
+        custom_object_save(PostActionRetrievalPipeline, model_folder)
     settings = json.loads(config.read_text(encoding="utf-8"))
     write_json(config, settings | {"custom_pipelines": CUSTOM_PIPELINES})
     return model_folder / FOLDER

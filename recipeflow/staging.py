@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from recipeflow.errors import OutputExistsError, UsageError
+from recipeflow.errors import OutputExistsError, VRFError
+from recipeflow.saving import ONLY_WRITING, cannot_write, saving, write_failure
 
 
 class StagedFolder:
@@ -20,6 +21,9 @@ class StagedFolder:
         marker: A file that every folder of this kind holds. An existing folder without it is somebody else's and is
             never replaced.
         overwrite: Whether a folder of this kind that is already there may be replaced.
+
+    Raises:
+        SaveError: If it cannot be written: a full disk, a read-only folder. Nothing is left behind.
     """
 
     def __init__(self, target: Path, marker: str, overwrite: bool = False) -> None:
@@ -35,17 +39,25 @@ class StagedFolder:
             prefix = f".{self.target.name}.{os.getpid()}."
             self.folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=".partial", dir=self.target.parent))
         except OSError as error:
-            message = f"expected to be able to write {self.target}, found: {error.strerror}; choose another output"
-            raise UsageError(message) from error
+            raise cannot_write(self.target, error) from error
         self.folder.chmod(0o755)
         return self.folder
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
             if kind is None:
-                self._move_into_place()
+                with saving(self.target):
+                    self._move_into_place()
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
+        if isinstance(error, Exception) and not isinstance(error, VRFError) and self._failed_to_write(error):
+            raise cannot_write(self.target, error) from error
+
+    def _failed_to_write(self, error: Exception) -> bool:
+        """Whether an error is about what is written here, not about something that was read meanwhile."""
+        code = write_failure(error)
+        inside = isinstance(error, OSError) and str(error.filename).startswith(str(self.folder))
+        return code in ONLY_WRITING or (code is not None and inside)
 
     def _move_into_place(self) -> None:
         # Again, because another run may have been faster.

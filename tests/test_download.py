@@ -140,7 +140,7 @@ def test_a_run_that_is_stopped_in_a_video_goes_on_there(tmp_path, kitchen, cooke
     _, told = process.communicate(timeout=30)
     if number == signal.SIGINT:
         assert process.returncode == 130
-        assert told.strip() == "interrupted; run the same command again to go on: nothing is fetched twice"
+        assert told.strip() == "interrupted; run the same command again to resume: nothing is fetched twice"
     there, total = partial.stat().st_size, len(site.contents[path].body)
     assert 50_000 <= there < total
     assert check_release(tmp_path / "out") == []

@@ -5,6 +5,7 @@ Heavy libraries are imported inside the commands, so that ``vrf --help`` answers
 
 from __future__ import annotations
 
+import signal
 import sys
 
 # Each adds its commands, which --help lists in this order.
@@ -13,7 +14,10 @@ from recipeflow.cli import data, fetching, reading, exploring, annotating, learn
 
 # isort: on
 from recipeflow.cli.shared import app, errors
-from recipeflow.errors import VRFError
+from recipeflow.errors import StoppedError, VRFError
+
+INTERRUPTED = 128 + signal.SIGINT
+"""The exit code of every command after Ctrl-C, as shells have it."""
 
 
 def main() -> None:
@@ -22,6 +26,9 @@ def main() -> None:
     sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
+    except StoppedError as error:
+        errors.print(f"\ninterrupted; {error}", markup=False, soft_wrap=True)
+        sys.exit(INTERRUPTED)
     except VRFError as error:
         errors.print(f"[bold red]error:[/] [not bold]{type(error).__name__}[/]:", end=" ")
         errors.print(str(error), markup=False, soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from recipeflow.cli.data import ReleaseArgument
-from recipeflow.cli.shared import app, errors, output
+from recipeflow.cli.shared import app, errors, output, resumable
 
 
 @app.command()
@@ -40,15 +40,12 @@ def download(
 
     manners = Manners(pause=pause, allowed_hosts=tuple(allow_host or ()))
     plan = DownloadPlan(annotations, site=site, manners=manners, video_limit=max_video_size * 1_000_000)
-    try:
+    with resumable("run the same command again to resume: nothing is fetched twice"):
         if annotations_only:
             download_annotations(out, plan)
             output.print(f"the annotations are in {out}; try `vrf stats {out}`", markup=False, soft_wrap=True)
             return
         report = download_release(out, plan, quality, used_only)
-    except KeyboardInterrupt:
-        errors.print("\ninterrupted; run the same command again to go on: nothing is fetched twice", soft_wrap=True)
-        raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
     else:
@@ -75,7 +72,8 @@ def frames(
     """
     from recipeflow.frames import FAILED, NO_VIDEO, TRUNCATED, sample_release
 
-    report = sample_release(release, quality, used_only, workers, overwrite)
+    with resumable("finished recipes are kept: run the same command again to resume"):
+        report = sample_release(release, quality, used_only, workers, overwrite)
     if as_json:
         typer.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
     else:

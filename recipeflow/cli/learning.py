@@ -18,6 +18,7 @@ from recipeflow.cli.shared import (
     app,
     errors,
     output,
+    resumable,
 )
 
 PresetOption = Annotated[str, typer.Option(help="Training settings: paper, fast or best.")]
@@ -60,7 +61,7 @@ def features(
     from recipeflow.features import compute_features
 
     options = {"batch_size": batch_size, "precision": precision, "compile": compile, "views": views}
-    try:
+    with resumable("what is computed is kept: run the same command again to resume"):
         table = compute_features(
             dataset,
             backbone=backbone,
@@ -69,9 +70,6 @@ def features(
             **options,
             announce=lambda line: errors.print(line, markup=False, soft_wrap=True),
         )
-    except KeyboardInterrupt:
-        errors.print("interrupted; what is computed is kept, and the same command goes on from there")
-        raise typer.Exit(130) from None
     if not PartialState().is_main_process:
         return
     if as_json:
@@ -230,7 +228,8 @@ def experiment(
 
     config = get_preset(preset, views=views).with_context(context)
     plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, config, inner)
-    results = run_experiment(plan, out, rows.split(","), parse_folds(folds), workers)
+    with resumable(f"finished jobs are kept in {out}: run the same command again to resume"):
+        results = run_experiment(plan, out, rows.split(","), parse_folds(folds), workers)
     if as_json:
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
     else:

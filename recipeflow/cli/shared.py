@@ -2,13 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
+
+from recipeflow.errors import StoppedError, causes
+from recipeflow.saving import cannot_write, write_failure
+
+
+class Commands(TyperGroup):
+    """The commands; whatever they raise for want of patience or of disk space leaves them as one of our errors."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run one command."""
+        with resumable("what was there before is intact"):
+            try:
+                return super().invoke(ctx)
+            except OSError as error:
+                # The last resort. A broken pipe is typer's, and what is no matter of the user's disk is a bug.
+                if write_failure(error) is None:
+                    raise
+                raise cannot_write(error.filename or "what this command writes", error) from error
+
+
+@contextmanager
+def resumable(hint: str) -> Iterator[None]:
+    """Say at Ctrl-C how the work is resumed."""
+    try:
+        yield
+    except StoppedError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        if not _is_interrupt(error):
+            raise
+        raise StoppedError(hint) from None
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: Arrow has its own name for it, and datasets wraps that in another error."""
+    return any(
+        isinstance(seen, KeyboardInterrupt) or type(seen).__name__ == "ArrowCancelled" for seen in causes(error)
+    )
+
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

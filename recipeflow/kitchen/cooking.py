@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ from recipeflow.kitchen.writer import add_meanings, write_recipe
 from recipeflow.progress import progress_bar
 from recipeflow.recipe import Recipe
 from recipeflow.release import ReleaseInfo, ReleaseWriter
+from recipeflow.workers import no_interrupts
 
 SOURCE = "simulated"
 VERSION = "1"
@@ -108,8 +110,8 @@ def cook_release(
         raise UsageError(f"expected at least one recipe, found {recipes}; pass --recipes 200, for example")
     writer = ReleaseWriter(folder, overwrite=overwrite)
     glossary: dict[str, str] = {}
-    with writer:
-        for cooked in progress_bar(_cook_all(recipes, seed, used_only, workers, pantry), recipes, "cooking recipes"):
+    with writer, closing(_cook_all(recipes, seed, used_only, workers, pantry)) as finished:
+        for cooked in progress_bar(finished, recipes, "cooking recipes"):
             writer.add(cooked.recipe, cooked.frames)
             add_meanings(glossary, cooked.glossary)
         details = {"seed": seed, "recipes": recipes, "frames": "used only" if used_only else "all"}
@@ -124,4 +126,6 @@ def _cook_all(recipes: int, seed: int, used_only: bool, workers: int | None, pan
         yield from map(cook_recipe, *columns)
         return
     with ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(cook_recipe, *columns)
+        with no_interrupts():
+            cooked = pool.map(cook_recipe, *columns)
+        yield from cooked

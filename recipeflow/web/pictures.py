@@ -20,7 +20,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from recipeflow.durable import write_aside
-from recipeflow.errors import BrokenImageError, MissingFrameError
+from recipeflow.errors import BrokenImageError, MissingFrameError, SaveError
 from recipeflow.images import FORMATS, encode, image_problem, open_small
 from recipeflow.recipe import frame_name
 
@@ -142,14 +142,13 @@ class Pictures:
         try:
             with self.lock:
                 write_aside(path, picture)
-        except OSError as error:
+        except SaveError as error:
             self._tell(error)
         return picture
 
-    def _tell(self, error: OSError) -> None:
+    def _tell(self, error: SaveError) -> None:
         if not self.told:
-            message = "expected to be able to keep small pictures in %s, found: %s; they are made again each time"
-            _log.warning(message, self.cache, error.strerror)
+            _log.warning("small pictures are made again each time: %s", error)
             self.told = True
 
 
