@@ -72,8 +72,8 @@ class VRFIndex:
         folder = Path(folder) / FOLDER
         if not (folder / ABOUT).is_file():
             raise ValueError(
-                f"expected an index of candidates in {folder}, found none; make one with "
-                f"`vrf index DATASET --model {folder.parent}`"
+                f"expected an index of candidates in {folder}, found none; make one with `vrf index VRF --model "
+                "FOLDER`, where FOLDER is a model of yours: `vrf pull model` makes one of a model on the Hub"
             )
         try:
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))

@@ -16,8 +16,9 @@ from pathlib import Path
 from _baselines import make_model, plain_batch, trainer_seconds
 
 from recipeflow.batches import Pairs, RecipeBatches, load_pairs
-from recipeflow.experiment import PAPER_ROWS, ROWS, Experiment, parse_folds, run_experiment
+from recipeflow.experiment import Experiment, run_experiment
 from recipeflow.presets import get_preset
+from recipeflow.rows import PAPER_ROWS, ROWS, parse_folds
 from recipeflow.runs import prepare_run
 
 TARGET = 1.5

@@ -18,11 +18,12 @@ from PIL import Image, ImageChops, ImageEnhance, ImageFilter, ImageOps
 
 from recipeflow.build import build_dataset
 from recipeflow.comparison import compare_experiments, comparison_notes, comparison_table
-from recipeflow.experiment import Experiment, parse_folds, run_experiment
+from recipeflow.experiment import Experiment, run_experiment
 from recipeflow.kitchen.writer import tagged_line
 from recipeflow.presets import get_preset
 from recipeflow.recipe import Flow, Line, Recipe, StateChange, word_id
 from recipeflow.release_info import ReleaseInfo
+from recipeflow.rows import parse_folds
 from recipeflow.writing import ReleaseWriter
 
 SIZE = 256

@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 import torch
 
 from recipeflow.errors import DatasetFolderError
+from recipeflow.folders import PAIRS as CONFIG
+from recipeflow.folders import find_pairs
 
-CONFIG = "image_pairs"
 COLUMNS = ("pre_image", "post_image")
 
 
@@ -62,12 +63,7 @@ def index_frames(dataset: Path) -> FrameIndex:
     Raises:
         DatasetFolderError: If there is no such table, or not a single image in it.
     """
-    files = sorted((dataset / CONFIG).glob("*.parquet"))
-    if not files:
-        raise DatasetFolderError(
-            f"expected a folder that `vrf build` wrote, found no {CONFIG}/*.parquet in {dataset}; "
-            f"build one with `vrf build RELEASE --out {dataset}`"
-        )
+    files = find_pairs(dataset)
     positions: dict[bytes, int] = {}
     places: list[Place] = []
     rows: dict[str, list[int]] = {column: [] for column in COLUMNS}

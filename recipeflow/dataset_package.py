@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recipeflow.build import MANIFEST
-from recipeflow.errors import DatasetFolderError
+from recipeflow.folders import no_dataset
 from recipeflow.transfer import CARD
 
 OFFICIAL_SITE = "kurashiru.com"
@@ -27,7 +27,7 @@ def read_source(folder: Path) -> str | None:
     try:
         source = json.loads(_read(folder, MANIFEST))["release"]["source"]
     except (ValueError, LookupError, TypeError) as error:
-        raise _no_dataset(folder, MANIFEST) from error
+        raise no_dataset(folder, MANIFEST) from error
     if source is None and any(OFFICIAL_SITE in (url or "") for url in _values(folder / "recipes", "url")):
         return "official"
     return source
@@ -48,7 +48,7 @@ def _read(folder: Path, name: str) -> str:
     try:
         return (folder / name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _no_dataset(folder, name) from error
+        raise no_dataset(folder, name) from error
 
 
 def _values(folder: Path, column: str) -> Iterator[Any]:
@@ -57,11 +57,4 @@ def _values(folder: Path, column: str) -> Iterator[Any]:
         try:
             yield from pq.read_table(path, columns=[column]).column(0).to_pylist()
         except (OSError, LookupError, pa.ArrowException) as error:
-            raise _no_dataset(folder.parent, str(path.relative_to(folder.parent))) from error
-
-
-def _no_dataset(folder: Path, name: str) -> DatasetFolderError:
-    return DatasetFolderError(
-        f"expected a folder that `vrf build` wrote, found no readable {name} in {folder}; "
-        f"build one with `vrf build RELEASE --out {folder}`"
-    )
+            raise no_dataset(folder.parent, str(path.relative_to(folder.parent))) from error

@@ -28,7 +28,7 @@ from recipeflow.answers import answers_file, checksum, collect_answers, job_file
 from recipeflow.batches import Pairs, load_pairs, split_folds
 from recipeflow.dataset_package import read_source
 from recipeflow.durable import write_aside, write_json
-from recipeflow.errors import UsageError, WorkerDiedError
+from recipeflow.errors import WorkerDiedError
 from recipeflow.evaluation import evaluate, make_evaluation_set, rank_queries
 from recipeflow.features import FeatureTable, compute_features
 from recipeflow.folds import FOLDS
@@ -38,36 +38,10 @@ from recipeflow.presets import TrainingConfig
 from recipeflow.progress import progress_bar
 from recipeflow.report_page import write_report
 from recipeflow.results import RESULTS, results_page
+from recipeflow.rows import PAPER_ROWS, ROWS, parse_rows
 from recipeflow.runs import Run, prepare_run
 from recipeflow.training import VRFTrainer
 from recipeflow.workers import dropping_work, follow_parent, no_interrupts
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the table: what the query is made of, and what the paper found (R@5 and MedR)."""
-
-    name: str
-    title: str
-    inputs: tuple[str, ...]
-    paper: tuple[float, float] | None = None
-
-
-ROWS = {
-    row.name: row
-    for row in (
-        Row("random", "random search", (), (2.37, 149.00)),
-        Row("text", "verb + object", ("action", "object"), (21.24, 26.70)),
-        Row("image", "pre-action image", ("image",), (33.77, 12.60)),
-        Row("both", "verb + object + image", ("action", "object", "image"), (37.01, 10.40)),
-        Row("verb", "verb alone", ("action",)),
-        Row("object", "object alone", ("object",)),
-        Row("verb-image", "verb + image", ("action", "image")),
-    )
-}
-"""The paper's four rows, and three beyond it."""
-
-PAPER_ROWS = ("random", "text", "image", "both")
 
 
 @dataclass(frozen=True)
@@ -121,22 +95,6 @@ class Experiment:
             "context": None if self.config.context == "none" else pairs.context_digest(),
             "inner": self.inner,
         }
-
-
-def parse_rows(names: Sequence[str]) -> list[Row]:
-    """Rows by name."""
-    unknown = [name for name in names if name not in ROWS]
-    if unknown:
-        raise UsageError(f"expected rows among {', '.join(ROWS)}, found {', '.join(unknown)}")
-    return [ROWS[name] for name in names]
-
-
-def parse_folds(text: str) -> list[int]:
-    """Folds as they are written on the command line: ``0,1,2``, or nothing for all."""
-    try:
-        return [int(part) for part in text.split(",")] if text else list(range(FOLDS))
-    except ValueError:
-        raise UsageError(f"expected numbers of folds such as 0,1,2, found {text!r}") from None
 
 
 def run_experiment(

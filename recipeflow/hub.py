@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from recipeflow.dataset_package import has_images, make_card, read_source
@@ -90,7 +91,8 @@ def push_model(
     files = collect_files(package.folder, MODELS) | package.pictures
     if results or dataset or picture or package.has_default_card():
         files[CARD] = package.make_card(repo_id, results and Path(results), licence).encode()
-    return push_files(api, MODELS, repo_id, files, private=private, dry_run=dry_run)
+    done = push_files(api, MODELS, repo_id, files, private=private, dry_run=dry_run)
+    return replace(done, notes=(*done.notes, *package.notes()))
 
 
 def pull_dataset(

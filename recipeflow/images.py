@@ -6,8 +6,12 @@ And small pictures of them, for pages that show many.
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
+from pathlib import Path
 
 from PIL import Image, ImageOps, UnidentifiedImageError
+
+from recipeflow.errors import UsageError
 
 FORMATS = ("JPEG", "PNG", "WEBP")
 """What a frame may be in spite of its name. Not all that Pillow opens: some formats run other programs."""
@@ -27,6 +31,41 @@ def image_problem(data: bytes) -> str | None:
     except Exception as error:  # a damaged header can make Pillow's plugins raise nearly anything
         return f"found {len(data)} bytes that do not decode: {error}"
     return None
+
+
+def check_picture(path: Path, formats: Sequence[str] | None = None) -> None:
+    """Refuse a file that is no picture, before any work is done for it.
+
+    Args:
+        path: The file.
+        formats: What it has to be, in Pillow's terms; by default anything that Pillow opens.
+    """
+    try:
+        with Image.open(path, formats=formats) as image:
+            image.load()
+    except FileNotFoundError:
+        found = "no such file"
+    except UnidentifiedImageError:
+        found = "something else"
+    except Exception as error:  # a damaged header can make Pillow's plugins raise nearly anything
+        found = f"one that does not decode ({error})"
+    else:
+        return
+    kinds = f" ({' or '.join(formats)})" if formats else ""
+    raise UsageError(f"expected a picture{kinds} at {path}, found {found}; name an image file")
+
+
+CARD_PICTURES = {".png": ("PNG",), ".jpg": ("JPEG",)}
+"""What a card can show, by the ending of its name."""
+
+
+def check_card_picture(path: Path) -> str:
+    """Refuse what a card cannot show; the ending of the picture's name."""
+    suffix = path.suffix.lower()
+    if suffix not in CARD_PICTURES:
+        raise UsageError(f"expected a picture, .png or .jpg, found {path}; draw one with `vrf search --picture`")
+    check_picture(path, CARD_PICTURES[suffix])
+    return suffix
 
 
 def open_small(data: bytes, box: tuple[int, int]) -> Image.Image:

@@ -17,8 +17,8 @@ from calibration_vrf import name_kind
 from configuration_vrf import VRFConfig, model_card
 from recipeflow.card import SOURCES
 from recipeflow.errors import ModelFolderError
-from recipeflow.experiment import ROWS
 from recipeflow.results import results_table
+from recipeflow.rows import ROWS
 from recipeflow.tables import Table
 from recipeflow.training import HISTORY, SETTINGS
 
@@ -60,16 +60,24 @@ TOLD_ELSEWHERE = ("inputs", "margin", "negatives", "rows", "steps", "dataset", "
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """The dataset of a model: its name on the Hub, if it is there, and what its release says of its source."""
+    """The dataset of a model.
+
+    Attributes:
+        repo_id: Its name on the Hub, if it is there.
+        source: What its release says of its source.
+        doubt: Why nobody checked that the model was trained on it; ``None`` where that was checked.
+    """
 
     repo_id: str | None = None
     source: str | None = None
+    doubt: str | None = None
 
     def describe(self) -> str:
         """For the card: a link and where the data come from."""
-        link = (
-            f"Trained on [{self.repo_id}](https://huggingface.co/datasets/{self.repo_id}).\n\n" if self.repo_id else ""
-        )
+        link = ""
+        if self.repo_id:
+            doubt = "" if self.doubt is None else " (not verified)"
+            link = f"Trained on [{self.repo_id}](https://huggingface.co/datasets/{self.repo_id}){doubt}.\n\n"
         origin = f"a release that calls its source “{self.source}”" if self.source else "a release of unnamed source"
         return link + SOURCES.get(self.source, f"The data are {origin}.")
 

@@ -13,15 +13,14 @@ import index_vrf
 from calibration_vrf import VRFCalibration
 from configuration_vrf import VRFConfig, model_card
 from recipeflow.build import MANIFEST
+from recipeflow.dataset_digest import dataset_digest
 from recipeflow.dataset_package import read_source
-from recipeflow.errors import ModelFolderError, UsageError
+from recipeflow.errors import DatasetFolderError, HubError, ModelFolderError
+from recipeflow.folders import find_package
 from recipeflow.hub_errors import check_name, telling
+from recipeflow.images import check_card_picture
 from recipeflow.model_card import TrainedOn, make_model_card, read_evidence
-from recipeflow.training import MODEL
 from recipeflow.transfer import CARD
-
-NEEDED = ("config.json", "*.safetensors", "modeling_vrf.py", "processor_config.json")
-"""Without these, a model cannot be loaded from the Hub."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +51,22 @@ class ModelPackage:
             dataset: A repository or a folder; by default what the model's index tells of it.
             picture: For the card.
         """
-        model, run = _find_model(folder)
+        model, run = find_package(folder)
         config = _read_config(model)
-        trained_on = _ask_index(model) if dataset is None else _find_dataset(api, dataset)
-        return cls(model, config, run, trained_on, {} if picture is None else _check_picture(picture))
+        trained_on = _ask_index(model) if dataset is None else _find_dataset(api, dataset, config)
+        return cls(
+            model,
+            config,
+            run,
+            trained_on,
+            {} if picture is None else {f"examples{check_card_picture(picture)}": picture},
+        )
+
+    def notes(self) -> list[str]:
+        """What could not be checked."""
+        if self.trained_on is None or self.trained_on.doubt is None:
+            return []
+        return [f"not verified that the model was trained on this dataset: {self.trained_on.doubt}"]
 
     def shows_official_frames(self) -> bool:
         """Whether frames of the official videos would be sent: the index and the picture show some."""
@@ -78,20 +89,6 @@ class ModelPackage:
         options = {"picture": next(iter(self.pictures), None), "has_index": self.has_index(), "licence": licence}
         options |= {"calibration": calibration and calibration.about}
         return str(make_model_card(self.config, repo_id, evidence, self.trained_on, **options))
-
-
-def _find_model(folder: Path) -> tuple[Path, Path | None]:
-    """The folder of the saved model, and that of the run that trained it, if there is one."""
-    if (folder / MODEL).is_dir():
-        folder = folder / MODEL
-    run = folder.parent if folder.name == MODEL else None
-    missing = [name for name in NEEDED if not any(folder.glob(name))]
-    if missing:
-        raise ModelFolderError(
-            f"expected a finished run or a model saved with its processor, found no {', '.join(missing)} in {folder}; "
-            "finish `vrf train`, or save it with model.save_pretrained(folder, processor=processor)"
-        )
-    return folder, run
 
 
 def _read_config(model: Path) -> VRFConfig:
@@ -122,22 +119,35 @@ def _ask_index(model: Path) -> TrainedOn | None:
         raise ModelFolderError(message) from error
 
 
-def _find_dataset(api: HfApi, dataset: str | Path) -> TrainedOn:
+def _find_dataset(api: HfApi, dataset: str | Path, config: VRFConfig) -> TrainedOn:
     """A dataset folder, or a repository, which must be there: the card links it."""
     if Path(dataset).is_dir():
-        return TrainedOn(source=read_source(Path(dataset)))
+        return TrainedOn(source=read_source(Path(dataset)), doubt=_check_trained_on(Path(dataset), config))
     repo_id = str(dataset)
     check_name(repo_id)
     with telling(api, repo_id):
         try:
             manifest = api.hf_hub_download(repo_id, MANIFEST, repo_type="dataset")
         except EntryNotFoundError:
-            return TrainedOn(repo_id)
-    return TrainedOn(repo_id, read_source(Path(manifest).parent))
+            return TrainedOn(repo_id, doubt=NOT_HERE)
+    try:
+        return TrainedOn(repo_id, read_source(Path(manifest).parent), NOT_HERE)
+    except DatasetFolderError as error:  # it names the copy in the cache, which is nobody's to repair
+        message = f"expected a dataset that `vrf push dataset` sent, found no readable {MANIFEST} in {repo_id}"
+        raise HubError(f"{message}; push the dataset again") from error
 
 
-def _check_picture(path: Path) -> dict[str, Path]:
-    suffix = path.suffix.lower()
-    if not path.is_file() or suffix not in (".png", ".jpg"):
-        raise UsageError(f"expected a picture, .png or .jpg, found {path}; draw one with `vrf search --picture`")
-    return {f"examples{suffix}": path}
+NOT_HERE = "the dataset is on the Hub, and a name does not show its content; name its folder to have it checked"
+
+
+def _check_trained_on(dataset: Path, config: VRFConfig) -> str | None:
+    """Refuse a dataset that the model was not trained on; why that cannot be checked, where it cannot."""
+    if config.trained_on is None:
+        return "the model does not record what it was trained on"
+    found = dataset_digest(dataset)
+    if found != config.trained_on:
+        raise ModelFolderError(
+            f"expected the dataset that the model was trained on ({config.trained_on[:12]}…), found another in "
+            f"{dataset} ({found[:12]}…); name the right one with --dataset, or leave --dataset out"
+        )
+    return None

@@ -164,6 +164,12 @@ PRESETS = {
 chosen."""
 
 
+def check_views(number: int) -> None:
+    """Refuse a number of views that there is not."""
+    if number not in NUMBERS:
+        raise UsageError(f"expected {', '.join(map(str, NUMBERS[:-1]))} or {NUMBERS[-1]} views, found {number}")
+
+
 def get_preset(name: str, **changes: Any) -> TrainingConfig:
     """Training settings by name, with some of them changed; ``None`` leaves one as it is."""
     if name not in PRESETS:

@@ -5,8 +5,10 @@ Everything here is made from ``results.json`` alone, so that a table can be prin
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from recipeflow.errors import ReportError
 from recipeflow.tables import Table
 
 Results = dict[str, Any]
@@ -107,3 +109,18 @@ def _with_deviation(row: Results, key: str) -> str:
     digits = 3 if key == "mean_reciprocal_rank" else 1
     deviation = row["std"][key]
     return f"{row['mean'][key]:.{digits}f}" + ("" if deviation is None else f" ± {deviation:.{digits}f}")
+
+
+def find_results(folder: Path) -> Path:
+    """The results of an experiment.
+
+    Raises:
+        ReportError: If there are none.
+    """
+    path = folder / RESULTS
+    if not path.is_file():
+        raise ReportError(
+            f"expected the folder of an experiment, found no {RESULTS} in {folder}; run `vrf experiment VRF --out` "
+            "with this folder first"
+        )
+    return path

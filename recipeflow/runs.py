@@ -17,6 +17,7 @@ from recipeflow.dataset_digest import dataset_digest
 from recipeflow.errors import UsageError
 from recipeflow.evaluation import EvaluationSet, make_evaluation_set
 from recipeflow.features import FeatureTable, compute_features
+from recipeflow.folders import find_model_folder
 from recipeflow.folds import FOLDS
 from recipeflow.pixels import FramePixels
 from recipeflow.presets import TrainingConfig
@@ -129,6 +130,7 @@ def start_training(
 
 def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
     """A saved model with its processor, by folder or by name on the Hub."""
+    find_model_folder(name)
     try:
         return VRFModel.from_pretrained(name), VRFProcessor.from_pretrained(name)
     except (OSError, ValueError) as error:

@@ -23,6 +23,7 @@ from index_vrf import VRFIndex, arrange_queries, unknown_words
 from modeling_vrf import VRFModel
 from processing_vrf import ImageLike, Phrase, VRFProcessor
 from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
+from recipeflow.folders import DEFAULT_MODEL, find_model_folder
 from recipeflow.runs import load_trained
 from recipeflow.search_index import build_index, save_index
 
@@ -57,7 +58,8 @@ class Retriever:
             **options: Of ``huggingface_hub.snapshot_download``: ``revision``, ``token``, ``local_files_only`` …
 
         Raises:
-            SearchIndexError: If there is no such model, or it has no index that fits it.
+            ModelFolderError: If the name is a path at which there is no model.
+            SearchIndexError: If there is no such model on the Hub, or it has no index that fits it.
         """
         folder = find_model(name, **options)
         try:
@@ -144,14 +146,14 @@ class Retriever:
 
 def find_model(name: str | Path, **options: Any) -> Path:
     """The folder of a model, downloaded from the Hub if there is no such folder here."""
-    if Path(name).is_dir():
-        return Path(name)
+    if (folder := find_model_folder(name)) is not None:
+        return folder
     try:
         return Path(snapshot_download(str(name), **options))
     except (OSError, ValueError) as error:
         raise SearchIndexError(
             f"expected the folder of a model or its name on the Hub, found {str(name)!r}: {error}; name a folder such "
-            "as run/model, or log in if the repository is private"
+            f"as {DEFAULT_MODEL}, or log in if the repository is private"
         ) from error
 
 

@@ -35,6 +35,7 @@ from recipeflow.errors import (
     UsageError,
 )
 from recipeflow.evaluation import EvaluationSet, evaluate
+from recipeflow.folders import MODEL
 from recipeflow.presets import PRESETS, TrainingConfig
 from recipeflow.progress import TrainingProgress
 from recipeflow.staging import StagedFolder
@@ -43,7 +44,6 @@ __all__ = ["PRESETS", "TrainingConfig", "VRFTrainer", "make_accelerator"]
 
 HISTORY = "history.json"
 SETTINGS = "training.json"
-MODEL = "model"
 BEST = "best"
 
 

@@ -249,15 +249,15 @@ def pull_files(
             snapshot = Path(api.snapshot_download(repo_id, **options))
             for path, file in remote.files.items():
                 if not any(part.startswith(".") for part in PurePosixPath(path).parts):
-                    _copy(snapshot / path, staged / path, file)
+                    _copy(snapshot / path, staged / path, file, f"{kind.name}/{repo_id}")
     return folder
 
 
-def _copy(source: Path, target: Path, file: RepoFile) -> None:
+def _copy(source: Path, target: Path, file: RepoFile, repo: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
     if not _has_content(target, file):
         raise HubError(
-            f"expected {file.path} as the Hub has it, found other content in the cache; delete "
-            f"{source.resolve()} and pull again"
+            f"expected {file.path} as the Hub has it, found other content in the cache; remove the cached copy with "
+            f"`hf cache rm {repo}` and pull again"
         )

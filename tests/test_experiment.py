@@ -16,13 +16,12 @@ from recipeflow.errors import UsageError
 from recipeflow.experiment import (
     Experiment,
     Job,
-    parse_folds,
-    parse_rows,
     run_experiment,
 )
 from recipeflow.kitchen import cook_release
 from recipeflow.presets import PRESETS, get_preset
 from recipeflow.results import results_table
+from recipeflow.rows import parse_folds, parse_rows
 from tests.pairing import OFFLINE
 
 ROOT = Path(__file__).parents[1]

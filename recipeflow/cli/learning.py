@@ -20,6 +20,7 @@ from recipeflow.cli.shared import (
     output,
     resumable,
 )
+from recipeflow.folders import DEFAULT_MODEL
 
 PresetOption = Annotated[str, typer.Option(help="Training settings: paper, fast or best.")]
 ContextOption = Annotated[
@@ -56,6 +57,11 @@ def features(
 
     Example:  vrf features vrf
     """
+    from recipeflow.folders import find_pairs
+    from recipeflow.presets import check_views
+
+    check_views(views)
+    find_pairs(dataset)
     from accelerate import PartialState
 
     from recipeflow.features import compute_features
@@ -119,8 +125,10 @@ def train(
 
     Example:  vrf train vrf --fold 0 --out run
     """
+    from recipeflow.folders import find_pairs
+    from recipeflow.folds import split_folds
     from recipeflow.presets import get_preset
-    from recipeflow.runs import start_training
+    from recipeflow.saving import check_writable
 
     config = get_preset(
         preset,
@@ -137,6 +145,12 @@ def train(
         checkpoint_every=checkpoint_every,
     )
     config = config.with_inputs(tuple(inputs.split("+"))).with_context(context)
+    if fold is not None:
+        split_folds(fold)
+    find_pairs(dataset)
+    check_writable(out)
+    from recipeflow.runs import start_training
+
     source = {"backbone": backbone, "weights": weights, "cache": cache}
     trainer = start_training(
         dataset, out, config, fold, **source, trackers=tuple(tracker or ()), announce=errors.print
@@ -154,7 +168,7 @@ def train(
 @app.command()
 def evaluate(
     dataset: DatasetArgument,
-    model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = "run/model",
+    model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = DEFAULT_MODEL,
     fold: Annotated[
         int | None,
         typer.Option(help="The fold that the model was not trained on; none for another dataset.", show_default=False),
@@ -174,14 +188,17 @@ def evaluate(
 
     Example:  vrf evaluate vrf --model run/model --fold 0
     """
-    from recipeflow.batches import split_folds
+    from recipeflow.folders import find_model_folder, find_pairs
+    from recipeflow.folds import FOLDS, split_folds
+
+    folds = range(FOLDS) if fold is None else split_folds(fold)[1]
+    find_pairs(dataset)
+    find_model_folder(model)
     from recipeflow.dataset_digest import dataset_digest
     from recipeflow.evaluation import evaluate, evaluate_by_fold, make_evaluation_set
-    from recipeflow.folds import FOLDS
     from recipeflow.held_out import seen_folds
     from recipeflow.runs import open_trained
 
-    folds = range(FOLDS) if fold is None else split_folds(fold)[1]
     network, processor, pairs = open_trained(model, dataset, weights, cache)
     if seen := sorted(seen_folds(network.config, dataset_digest(dataset)) & set(folds)):
         errors.print(
@@ -222,14 +239,21 @@ def experiment(
 
     Example:  vrf experiment vrf --folds 0,1,2 --out experiment
     """
-    from recipeflow.experiment import Experiment, parse_folds, run_experiment
+    from recipeflow.folders import find_pairs
     from recipeflow.presets import get_preset
-    from recipeflow.results import results_notes, short_table
+    from recipeflow.rows import parse_folds, parse_rows
+    from recipeflow.saving import check_writable
 
     config = get_preset(preset, views=views).with_context(context)
+    names, numbers = [row.name for row in parse_rows(rows.split(","))], parse_folds(folds)
+    find_pairs(dataset)
+    check_writable(out)
+    from recipeflow.experiment import Experiment, run_experiment
+    from recipeflow.results import results_notes, short_table
+
     plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, config, inner)
     with resumable(f"finished jobs are kept in {out}: run the same command again to resume"):
-        results = run_experiment(plan, out, rows.split(","), parse_folds(folds), workers)
+        results = run_experiment(plan, out, names, numbers, workers)
     if as_json:
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
     else:
@@ -254,6 +278,14 @@ def report(
 
     Example:  vrf report experiment --dataset vrf
     """
+    from recipeflow.folders import find_pairs
+    from recipeflow.results import find_results
+    from recipeflow.saving import check_writable
+
+    find_results(folder)
+    if dataset is not None:
+        find_pairs(dataset)
+    check_writable(folder if out is None else out.parent)
     from recipeflow.report_page import write_report
 
     output.print(f"wrote {write_report(folder, dataset, out)}", markup=False, soft_wrap=True)

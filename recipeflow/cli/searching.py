@@ -19,6 +19,7 @@ from recipeflow.cli.shared import (
     output,
 )
 from recipeflow.errors import UsageError
+from recipeflow.folders import DEFAULT_MODEL
 
 WeightsFileOption = Annotated[
     str | None,
@@ -30,7 +31,7 @@ WeightsFileOption = Annotated[
 def index(
     dataset: DatasetArgument,
     model: Annotated[Path, typer.Option(help="The folder of a saved model; the index goes into it.")] = Path(
-        "run/model"
+        DEFAULT_MODEL
     ),
     weights: WeightsFileOption = None,
     cache: CacheOption = None,
@@ -41,6 +42,10 @@ def index(
 
     Example:  vrf index vrf --model run/model
     """
+    from recipeflow.folders import find_pairs
+
+    find_pairs(dataset)
+    _check_own_model(model)
     from recipeflow.runs import load_trained
     from recipeflow.search import Retriever
 
@@ -54,7 +59,7 @@ def index(
 def calibrate(
     dataset: DatasetArgument,
     model: Annotated[Path, typer.Option(help="The folder of a saved model; calibration.json goes into it.")] = Path(
-        "run/model"
+        DEFAULT_MODEL
     ),
     fold: Annotated[
         int | None, typer.Option(help="The fold that was held out in training, as is the default.", show_default=False)
@@ -82,6 +87,18 @@ def calibrate(
 
     Example:  vrf calibrate vrf --model run/model
     """
+    from recipeflow.folders import find_pairs
+    from recipeflow.folds import split_folds
+    from recipeflow.saving import check_writable
+
+    if not 0 < right <= 1:
+        raise UsageError(f"expected --right above 0 and up to 1, a share of right answers, found {right}")
+    if fold is not None:
+        split_folds(fold)
+    find_pairs(dataset)
+    _check_own_model(model)
+    if plot is not None:
+        check_writable(plot.parent)
     from recipeflow.calibrating import FEW, PLOT, calibrate_kinds, expected_temperature, save_calibration
     from recipeflow.calibration_plot import save_plot
     from recipeflow.dataset_digest import dataset_digest
@@ -123,7 +140,7 @@ def search(
         list[str] | None,
         typer.Option(help="More about the action, for a model of preset best: modifier=薄く; repeat it for more."),
     ] = None,
-    model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = "run/model",
+    model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = DEFAULT_MODEL,
     dataset: Annotated[
         Path | None,
         typer.Option(help="Search this dataset folder instead of the model's own index.", show_default=False),
@@ -144,6 +161,8 @@ def search(
 
     Example:  vrf search --action 千切り --object キャベツ --image cabbage.jpg --picture found.png
     """
+    query = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
+    _check_search(query, model, dataset, picture)
     from index_vrf import unknown_words
     from recipeflow.runs import load_trained
     from recipeflow.search import Retriever, find_model, load_calibration
@@ -156,7 +175,6 @@ def search(
         options = {"weights": weights, "cache": cache, "announce": _announce}
         calibration = load_calibration(folder)
         retriever = Retriever.build(*load_trained(str(folder)), dataset, calibration=calibration, **options)
-    query = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         rows = retriever.search(**query, k=k, min_confidence=min_confidence)
     unknown = unknown_words([query], retriever.processor)
@@ -172,6 +190,38 @@ def search(
         errors.print(f"not in the model's vocabulary: {', '.join(unknown)}", markup=False)
     if picture is not None:
         _draw(query, rows, picture)
+
+
+def _check_search(query: dict[str, Any], model: str, dataset: Path | None, picture: Path | None) -> None:
+    """Refuse what cannot work before a second is spent on loading libraries and the model."""
+    from recipeflow.folders import check_index, find_model_folder, find_pairs
+    from recipeflow.images import check_picture
+    from recipeflow.saving import check_writable
+
+    if all(value is None for value in query.values()):
+        raise UsageError("expected a query, found none; give --action, --object or --image")
+    if query["image"] is not None:
+        check_picture(query["image"])
+    folder = find_model_folder(model)
+    if dataset is not None:
+        find_pairs(dataset)
+    elif folder is not None:
+        check_index(folder)
+    if picture is not None:
+        check_writable(picture.parent)
+
+
+def _check_own_model(model: Path) -> None:
+    """Refuse a model that is not a folder here, or one that nothing can be added to."""
+    from recipeflow.folders import find_model_folder
+    from recipeflow.saving import check_writable
+
+    if find_model_folder(model) is None:
+        raise UsageError(
+            f"expected the folder of a saved model, found none at {model}; for a model on the Hub, fetch it first: "
+            f"`vrf pull model {model} FOLDER`"
+        )
+    check_writable(model)
 
 
 def _parse_context(options: list[str] | None) -> dict[str, str] | None:

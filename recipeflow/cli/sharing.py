@@ -75,6 +75,12 @@ def push_model(
 
     Example:  vrf push model run OWNER/NAME --results experiment/results.json --dataset OWNER/DATASET
     """
+    from recipeflow.folders import find_package
+    from recipeflow.images import check_card_picture
+
+    find_package(folder)
+    if picture is not None:
+        check_card_picture(picture)
     from recipeflow import hub
 
     options = {"private": not public, "dry_run": dry_run, "allow_official_frames": official_frames}
