@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import torch
 
+from recipeflow.dataset_opening import CONFIG
 from recipeflow.errors import DatasetFolderError
 
-CONFIG = "image_pairs"
 COLUMNS = ("pre_image", "post_image")
 
 
