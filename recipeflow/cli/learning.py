@@ -121,9 +121,12 @@ def train(
 
     Example:  vrf train vrf --fold 0 --out run
     """
+    from recipeflow.hub import check_push
     from recipeflow.presets import get_preset
     from recipeflow.runs import start_training
 
+    if push_to:
+        check_push(push_to)
     config = get_preset(
         preset,
         seed=seed,
@@ -178,11 +181,15 @@ def evaluate(
     """
     from recipeflow.batches import split_folds
     from recipeflow.dataset_digest import dataset_digest
+    from recipeflow.dataset_opening import open_dataset
     from recipeflow.evaluation import evaluate, evaluate_by_fold, make_evaluation_set
     from recipeflow.folds import FOLDS
     from recipeflow.held_out import seen_folds
+    from recipeflow.processes import refuse_launch
     from recipeflow.runs import open_trained
 
+    refuse_launch("vrf evaluate")
+    dataset = open_dataset(dataset)
     folds = range(FOLDS) if fold is None else split_folds(fold)[1]
     network, processor, pairs = open_trained(model, dataset, weights, cache)
     if seen := sorted(seen_folds(network.config, dataset_digest(dataset)) & set(folds)):

@@ -41,9 +41,11 @@ def index(
 
     Example:  vrf index vrf --model run/model
     """
+    from recipeflow.processes import refuse_launch
     from recipeflow.runs import load_trained
     from recipeflow.search import Retriever
 
+    refuse_launch("vrf index")
     _quiet_in_pipes()
     retriever = Retriever.build(*load_trained(str(model)), dataset, weights=weights, cache=cache, announce=_announce)
     folder = retriever.save(model)
@@ -85,13 +87,17 @@ def calibrate(
     from recipeflow.calibrating import FEW, PLOT, calibrate_kinds, expected_temperature, save_calibration
     from recipeflow.calibration_plot import save_plot
     from recipeflow.dataset_digest import dataset_digest
+    from recipeflow.dataset_opening import open_dataset
     from recipeflow.held_out import choose_folds
+    from recipeflow.processes import refuse_launch
     from recipeflow.query_kinds import ask_by_kind
     from recipeflow.runs import open_trained
 
+    refuse_launch("vrf calibrate")
     _quiet_in_pipes()
-    network, processor, pairs = open_trained(str(model), dataset, weights, cache)
-    folds = choose_folds(network.config, dataset_digest(dataset), fold, unseen)
+    folder = open_dataset(dataset)
+    network, processor, pairs = open_trained(str(model), folder, weights, cache)
+    folds = choose_folds(network.config, dataset_digest(folder), fold, unseen)
     asked = ask_by_kind(network, processor, pairs, folds)
     calibrated = calibrate_kinds(asked, expected_temperature(network.config), right)
     about = {"dataset": dataset.resolve().name, "folds": folds}
