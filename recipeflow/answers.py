@@ -31,9 +31,13 @@ SAMPLE = 400
 """Embeddings kept of each side: enough for a map, and a few hundred kilobytes however large the fold is."""
 
 
+JOBS = "jobs"
+"""The folder of all jobs, in that of an experiment."""
+
+
 def job_file(row: str, fold: int) -> Path:
     """Where the figures of a job lie, below the experiment's folder."""
-    return Path("jobs") / row / f"fold-{fold}.json"
+    return Path(JOBS) / row / f"fold-{fold}.json"
 
 
 def answers_file(row: str, fold: int) -> Path:

@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pyarrow.dataset as pads
 
-from recipeflow.dataset_frames import CONFIG, index_frames
+from recipeflow.dataset_frames import index_frames
+from recipeflow.dataset_opening import CONFIG, FLOW_GRAPHS, RECIPES, has_table
 
 COLUMNS = {
-    "recipes": ["recipe_id", "ingredients", "instructions"],
-    "flow_graphs": ["recipe_id", "nodes", "edges"],
+    RECIPES: ["recipe_id", "ingredients", "instructions"],
+    FLOW_GRAPHS: ["recipe_id", "nodes", "edges"],
     CONFIG: ["recipe_id", "fold", "action_id", "object_id", "pre_frame", "post_frame"],
 }
 """Everything that training reads, but for the images."""
+
+WORDS = ["action", "object"]
+"""What it reads of ``image_pairs`` as well, where there are no other tables."""
 
 
 def dataset_digest(dataset: str | Path) -> str:
@@ -29,7 +33,9 @@ def dataset_digest(dataset: str | Path) -> str:
     index = index_frames(Path(dataset))
     digest = hashlib.sha256(b"".join(index.digests))
     digest.update(index.pre.numpy().tobytes() + index.post.numpy().tobytes())
-    for config, columns in COLUMNS.items():
+    tables = [table for table in COLUMNS if has_table(dataset, table)]
+    for config in tables:
+        columns = COLUMNS[config] + (WORDS if tables == [CONFIG] else [])
         table = pads.dataset(Path(dataset) / config).to_table(columns=columns)
         digest.update(json.dumps(table.to_pydict(), sort_keys=True).encode())
     return digest.hexdigest()

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import torch
 
+from recipeflow.dataset_opening import CONFIG
 from recipeflow.errors import DatasetFolderError
-from recipeflow.folders import PAIRS as CONFIG
 from recipeflow.folders import find_pairs
 
 COLUMNS = ("pre_image", "post_image")

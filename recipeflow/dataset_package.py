@@ -33,6 +33,11 @@ def read_source(folder: Path) -> str | None:
     return source
 
 
+def known_source(folder: Path) -> str | None:
+    """The same of a dataset that may come from elsewhere, of which nothing is known."""
+    return read_source(folder) if (folder / MANIFEST).is_file() else None
+
+
 def has_images(folder: Path) -> bool:
     """Whether a dataset holds a single image."""
     sides = ("pre_image", "post_image")

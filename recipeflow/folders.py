@@ -36,6 +36,12 @@ def find_pairs(dataset: Path) -> list[Path]:
     raise no_dataset(dataset, f"{PAIRS}/*.parquet")
 
 
+def check_dataset(dataset: str | Path) -> None:
+    """Refuse a folder that is no dataset; a name that can only be on the Hub is looked up when it is opened."""
+    if Path(dataset).exists() or not is_hub_name(dataset):
+        find_pairs(Path(dataset))
+
+
 def no_dataset(folder: Path, missing: str) -> DatasetFolderError:
     """The error for a folder that is no built dataset, with a way to get one that harms no folder that is there."""
     expected = "expected a folder that `vrf build` wrote"

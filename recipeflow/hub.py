@@ -8,12 +8,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from recipeflow.dataset_package import has_images, make_card, read_source
-from recipeflow.errors import OfficialFramesError
-from recipeflow.hub_errors import check_name, connect
+from recipeflow.errors import HubAccessError, OfficialFramesError
+from recipeflow.hub_errors import check_name, connect, telling
 from recipeflow.transfer import CARD, DATASETS, MODELS, Kind, Push, collect_files, pull_files, push_files
 
 
@@ -93,6 +95,47 @@ def push_model(
         files[CARD] = package.make_card(repo_id, results and Path(results), licence).encode()
     done = push_files(api, MODELS, repo_id, files, private=private, dry_run=dry_run)
     return replace(done, notes=(*done.notes, *package.notes()))
+
+
+def check_push(repo_id: str, *, private: bool = True, token: str | None = None) -> None:
+    """Refuse now what ``push_model`` would refuse after hours of training; nothing is written to the Hub.
+
+    Args:
+        repo_id: As for ``push_model``.
+        private: Likewise.
+        token: Likewise.
+
+    Raises:
+        HubError: If the name is none, nobody is logged in, or the token may not write there.
+    """
+    check_name(repo_id)
+    api = connect(token, needed=True)
+    with telling(api, repo_id):
+        user = api.whoami()
+    reason = next(_reasons_against(user, repo_id.split("/")[0]), None)
+    if reason is not None:
+        raise HubAccessError(
+            f"expected a token that may write to {repo_id}, found {reason}; use a token with write access, and a name "
+            "under your own account or an organisation of yours"
+        )
+    push_files(api, MODELS, repo_id, {}, private=private, dry_run=True)
+
+
+def _reasons_against(user: dict[str, Any], owner: str) -> Iterator[str]:
+    """Why a user, as the Hub describes the owner of a token, cannot write to repositories of this owner."""
+    roles = {org["name"]: org.get("roleInOrg") for org in user.get("orgs", ())} | {user["name"]: None}
+    if owner not in roles:
+        yield f"one of {user['name']}, who is not {owner} nor a member of such an organisation"
+    elif roles[owner] == "read":
+        yield f"one of {user['name']}, who may only read what {owner} has"
+    token = user.get("auth", {}).get("accessToken", {})
+    if token.get("role") == "read":
+        yield "one that may only read"
+    if token.get("role") == "fineGrained":
+        scopes = token.get("fineGrained", {})
+        allowed = {*scopes.get("global", ()), *(name for s in scopes.get("scoped", ()) for name in s["permissions"])}
+        if "repo.write" not in allowed:
+            yield "one without the permission to write to repositories"
 
 
 def pull_dataset(

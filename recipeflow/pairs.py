@@ -15,6 +15,7 @@ import torch
 
 from configuration_vrf import READ_ROLES
 from recipeflow.context import Context, Picture, RecipeHistory, Words, describe_row, last_seen
+from recipeflow.dataset_opening import CONFIG, FLOW_GRAPHS, RECIPES, has_table
 from recipeflow.errors import UsageError
 from recipeflow.features import FeatureTable
 from recipeflow.pixels import FramePixels
@@ -86,9 +87,13 @@ class Pairs:
 
 
 def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs:
-    """Read the columns of a built dataset folder and join them with its images."""
+    """Read the columns of a dataset folder and join them with its images.
+
+    Without flow graphs there is no context, and the words are those of ``image_pairs``, cut at spaces.
+    """
     columns = ["recipe_id", "fold", "action_id", "object_id", "post_frame"]
-    table = _read_columns(dataset, "image_pairs", columns)
+    has_graphs = has_table(dataset, FLOW_GRAPHS)
+    table = _read_columns(dataset, CONFIG, columns + ([] if has_graphs else ["action", "object"]))
     if len(table["fold"]) != len(images.post):
         raise UsageError(
             f"expected images of the {len(table['fold'])} rows of {dataset}, found {len(images.post)} rows; "
@@ -96,19 +101,27 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
         )
     order: dict[str, int] = {}
     recipes = [order.setdefault(recipe_id, len(order)) for recipe_id in table["recipe_id"]]
+    known = {"recipes": torch.tensor(recipes), "folds": torch.tensor(table["fold"]), "images": images}
+    if not has_graphs:
+        actions, objects = (tuple(map(_cut, table[name])) for name in ("action", "object"))
+        contexts = ((),) * len(recipes)
+        return Pairs(actions=actions, objects=objects, contexts=contexts, seen=images.pre.clone(), **known)
     rows = list(zip(table["recipe_id"], table["action_id"], table["object_id"], strict=True))
     graphs = _read_graphs(dataset)
     words = _entity_words(dataset, graphs)
     histories = {recipe_id: RecipeHistory(*graph) for recipe_id, graph in graphs.items()}
     return Pairs(
-        recipes=torch.tensor(recipes),
-        folds=torch.tensor(table["fold"]),
         actions=tuple(words[recipe_id].get(action) for recipe_id, action, _ in rows),
         objects=tuple(words[recipe_id].get(entity) for recipe_id, _, entity in rows),
-        images=images,
         contexts=_contexts(rows, histories, words),
         seen=_last_seen(rows, table["post_frame"], histories, images),
+        **known,
     )
+
+
+def _cut(text: str | None) -> Words | None:
+    """Text as its words, and nothing as none."""
+    return tuple(text.split()) or None if text is not None else None
 
 
 Graph = tuple[list[dict[str, Any]], list[dict[str, Any]]]
@@ -125,13 +138,18 @@ def _read_columns(dataset: str | Path, config: str, columns: list[str]) -> dict[
 
 def _read_graphs(dataset: str | Path) -> dict[str, Graph]:
     """Nodes and edges of every recipe."""
-    graphs = _read_columns(dataset, "flow_graphs", ["recipe_id", "nodes", "edges"])
+    graphs = _read_columns(dataset, FLOW_GRAPHS, ["recipe_id", "nodes", "edges"])
     return {recipe_id: graph for recipe_id, *graph in zip(*graphs.values(), strict=True)}
 
 
 def _entity_words(dataset: str | Path, graphs: dict[str, Graph]) -> dict[str, dict[str, Words]]:
-    """The words of every r-NE by recipe and id: ``image_pairs`` has their text in one piece only."""
-    recipes = _read_columns(dataset, "recipes", ["recipe_id", "ingredients", "instructions"])
+    """The words of every r-NE by recipe and id: other tables than ``recipes`` have their text in one piece only."""
+    if not has_table(dataset, RECIPES):
+        return {
+            recipe_id: {node["id"]: words for node in nodes if (words := _cut(node["text"]))}
+            for recipe_id, (nodes, _) in graphs.items()
+        }
+    recipes = _read_columns(dataset, RECIPES, ["recipe_id", "ingredients", "instructions"])
     words: dict[str, dict[str, Words]] = {}
     for recipe_id, *sections in zip(*recipes.values(), strict=True):
         found = words.setdefault(recipe_id, {})

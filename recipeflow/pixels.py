@@ -58,7 +58,8 @@ class FramePixels:
 
     @cached_property
     def _rows(self) -> datasets.Dataset:
-        rows = datasets.load_dataset(str(self.dataset), CONFIG, split="train").select_columns(list(COLUMNS))
+        files = [str(path) for path in sorted((self.dataset / CONFIG).glob("*.parquet"))]
+        rows = datasets.Dataset.from_parquet(files, columns=list(COLUMNS))
         for column in COLUMNS:
             rows = rows.cast_column(column, datasets.Image(decode=False))
         return rows

@@ -15,12 +15,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from recipeflow.answers import Answers, answers_file, job_file, read_answers
-from recipeflow.dataset_frames import CONFIG
+from recipeflow.dataset_opening import CONFIG, RECIPES, has_table
 from recipeflow.errors import DatasetFolderError, ReportError
 from recipeflow.folds import split_folds
 from recipeflow.results import RESULTS, Results
 
-COLUMNS = ("recipe_id", "fold", "action", "object", "object_tag", "instruction", "pre_frame", "post_frame")
+COLUMNS = ("recipe_id", "fold", "action", "object", "pre_frame", "post_frame")
+WITHOUT = ("object_tag", "instruction")
+"""Columns that a report can do without; they are null then."""
 SIDES = {"pre": "pre_image", "post": "post_image"}
 
 
@@ -143,6 +145,8 @@ class DatasetRows:
                 "that the experiment was run on with --dataset"
             )
         self.columns = {name: self._read(CONFIG, name) for name in COLUMNS}
+        known = pq.read_schema(self.files[0]).names
+        self.columns |= {name: self._read(CONFIG, name) if name in known else [None] * len(self) for name in WITHOUT}
 
     def _read(self, config: str, column: str) -> list[Any]:
         path = self.folder / config
@@ -162,8 +166,10 @@ class DatasetRows:
 
     @cached_property
     def titles(self) -> dict[str, str | None]:
-        """The recipes' titles by id; ``None`` where the release has no text."""
-        return dict(zip(self._read("recipes", "recipe_id"), self._read("recipes", "title"), strict=True))
+        """The recipes' titles by id, as far as they have one."""
+        if not has_table(self.folder, RECIPES):
+            return {}
+        return dict(zip(self._read(RECIPES, "recipe_id"), self._read(RECIPES, "title"), strict=True))
 
     def check_experiment(self, data: ExperimentData) -> None:
         """Make sure that the experiment was run on this dataset, as far as its rows tell.

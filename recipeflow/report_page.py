@@ -16,8 +16,9 @@ import jinja2
 from matplotlib.figure import Figure
 
 from recipeflow import plots
+from recipeflow.dataset_opening import open_dataset
 from recipeflow.durable import write_aside
-from recipeflow.errors import DatasetFolderError, ReportError
+from recipeflow.errors import DatasetFolderError, HubError, ReportError
 from recipeflow.report_data import DatasetRows, ExperimentData, read_experiment
 from recipeflow.report_sections import accuracy_section, map_section, queries_section
 from recipeflow.results import results_notes, results_table
@@ -54,9 +55,9 @@ def _open_dataset(data: ExperimentData, named: str | Path | None) -> tuple[Datas
     if folder is None:
         return None, ["These results do not say which dataset they are of; name it with vrf report --dataset."]
     try:
-        rows = DatasetRows(Path(folder))
+        rows = DatasetRows(open_dataset(folder))
         rows.check_experiment(data)
-    except (DatasetFolderError, ReportError) as error:
+    except (DatasetFolderError, HubError, ReportError) as error:
         if named is not None:
             raise
         return None, [f"The dataset of this experiment is not at hand: {error}."]

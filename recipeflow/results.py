@@ -28,7 +28,7 @@ def results_table(results: Results) -> Table:
     keys = ("recall_at_1", "recall_at_5", "recall_at_10", "median_rank", "mean_reciprocal_rank")
     rows = [
         (
-            row["title"],
+            _row_title(row, results),
             *(_with_deviation(row, key) for key in keys),
             *_paper(row),
             row["usable_rows"],
@@ -42,8 +42,9 @@ def results_table(results: Results) -> Table:
 def short_table(results: Results) -> Table:
     """The paper's two figures, narrow enough for a terminal."""
     columns = ("inputs", "R@5", "MedR", "paper R@5", "paper MedR")
+    keys = ("recall_at_5", "median_rank")
     rows = [
-        (row["title"], _with_deviation(row, "recall_at_5"), _with_deviation(row, "median_rank"), *_paper(row))
+        (_row_title(row, results), *(_with_deviation(row, key) for key in keys), *_paper(row))
         for row in results["rows"]
     ]
     return Table(_title(results), columns, rows)
@@ -97,8 +98,18 @@ def _figures(results: Results) -> list[str]:
 
 
 def _title(results: Results) -> str:
-    settings, folds = results["settings"], len(results["rows"][0]["folds"])
-    return f"Mean ± standard deviation over {folds} folds, preset {settings['preset']}, {settings['backbone']}"
+    settings, folds = results["settings"], _fold_counts(results)
+    over = str(folds[0]) if len(folds) == 1 else f"{folds[0]} to {folds[-1]}"
+    return f"Mean ± standard deviation over {over} folds, preset {settings['preset']}, {settings['backbone']}"
+
+
+def _row_title(row: Results, results: Results) -> str:
+    """With the number of folds, where it is not the same for all rows."""
+    return row["title"] if len(_fold_counts(results)) == 1 else f"{row['title']} ({len(row['folds'])} folds)"
+
+
+def _fold_counts(results: Results) -> list[int]:
+    return sorted({len(row["folds"]) for row in results["rows"]})
 
 
 def _paper(row: Results) -> tuple[float | None, float | None]:

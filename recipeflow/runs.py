@@ -1,4 +1,4 @@
-"""From a dataset folder to a model that is ready to train: what ``vrf train`` and every job of an experiment share."""
+"""From a dataset to a model that is ready to train: what ``vrf train`` and every job of an experiment share."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.batches import Pairs, PairTensors, load_pairs, make_tensors, split_folds
 from recipeflow.dataset_digest import dataset_digest
+from recipeflow.dataset_opening import DatasetSource, check_context, open_dataset
 from recipeflow.errors import UsageError
 from recipeflow.evaluation import EvaluationSet, make_evaluation_set
 from recipeflow.features import FeatureTable, compute_features
 from recipeflow.folders import find_model_folder
 from recipeflow.folds import FOLDS
+from recipeflow.output_folder import ClaimedFolder
 from recipeflow.pixels import FramePixels
 from recipeflow.presets import TrainingConfig
-from recipeflow.training import VRFTrainer
+from recipeflow.processes import decide_in_main
+from recipeflow.training import RUN, VRFTrainer, make_accelerator, refuse_finished
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def open_images(
 
 
 def start_training(
-    dataset: str | Path,
+    dataset: DatasetSource,
     output: str | Path,
     config: TrainingConfig,
     fold: int | None,
@@ -107,25 +110,51 @@ def start_training(
     trackers: tuple[str, ...] = (),
     announce: Callable[[str], None] = lambda line: None,
 ) -> VRFTrainer:
-    """A trainer for a dataset folder, ready to train or to go on; ``announce`` is told which rows count.
+    """A trainer for a dataset, ready to train or to resume; ``announce`` gets lines that say which rows count.
 
-    The arguments are those of ``prepare_run`` and ``VRFTrainer``.
+    Whatever can be refused is refused before any work is done. The dataset is a folder, ``OWNER/NAME`` on the Hub, or
+    a ``Dataset`` with the columns of ``image_pairs``, as ``open_dataset`` takes it; the other arguments are those of
+    ``prepare_run`` and ``VRFTrainer``. The trainer holds a claim on ``output`` until its training ends.
     """
     if fold is not None:
-        split_folds(fold)  # refused before any work is done
+        split_folds(fold)
+    output, folder = Path(output), open_dataset(dataset)
+    check_context(folder, config.context)
+    accelerator = make_accelerator(config, output, trackers)
+    claim = ClaimedFolder(output, RUN)
+    decide_in_main(claim.take)
+    try:
+        refuse_finished(output)
+        run, pairs, origin = _prepare(folder, config, fold, backbone, weights, cache)
+        options = {"eval_data": run.eval_data, "trackers": trackers, "origin": origin}
+        options |= {"accelerator": accelerator, "claim": claim}
+        trainer = VRFTrainer(run.model, run.processor, config, run.train_data, output, **options)
+    except BaseException:
+        claim.release()
+        raise
+    if accelerator.is_main_process:
+        usable = int(pairs.usable(config.inputs).sum())
+        announce(f"{usable} of {len(pairs.folds)} rows have what {' + '.join(config.inputs)} needs")
+        announce(f"training on {len(run.train_data)} of them, in {trainer.steps} steps")
+    return trainer
+
+
+def _prepare(
+    dataset: Path,
+    config: TrainingConfig,
+    fold: int | None,
+    backbone: str,
+    weights: str,
+    cache: str | Path | None,
+) -> tuple[Run, Pairs, dict[str, Any]]:
+    """What to train, on what, and what the run rests on."""
     images = open_images(dataset, backbone, weights, cache, bool(config.finetune), config.views)
     pairs = load_pairs(dataset, images)
     digest = dataset_digest(dataset)
     run = prepare_run(pairs, config, fold, backbone, weights, trained_on=digest)
     origin = {"dataset": digest, "held_out_fold": fold}
     origin |= {"backbone": backbone, "backbone_weights": run.model.config.backbone_weights}
-    options = {"eval_data": run.eval_data, "trackers": trackers, "origin": origin}
-    trainer = VRFTrainer(run.model, run.processor, config, run.train_data, output, **options)
-    if trainer.accelerator.is_main_process:
-        usable = int(pairs.usable(config.inputs).sum())
-        announce(f"{usable} of {len(pairs.folds)} rows have what {' + '.join(config.inputs)} needs")
-        announce(f"training on {len(run.train_data)} of them, in {trainer.steps} steps")
-    return trainer
+    return run, pairs, origin
 
 
 def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
@@ -141,10 +170,12 @@ def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
 
 
 def open_trained(
-    name: str, dataset: str | Path, weights: str, cache: str | Path | None
+    name: str, dataset: DatasetSource, weights: str, cache: str | Path | None
 ) -> tuple[VRFModel, VRFProcessor, Pairs]:
     """A saved model with its processor, and a dataset as that model sees it."""
+    dataset = open_dataset(dataset)
     model, processor = load_trained(name)
+    check_context(dataset, model.config.context)
     finetuned = not model.config.freeze_backbone
     images = open_images(dataset, model.config.backbone, weights, cache, finetuned)
     if not finetuned:

@@ -25,6 +25,7 @@ from pipeline_vrf import CUSTOM_PIPELINES, PostActionRetrievalPipeline
 from processing_vrf import VRFProcessor
 from recipeflow.build import MANIFEST
 from recipeflow.dataset_frames import CONFIG, index_frames
+from recipeflow.dataset_opening import open_dataset
 from recipeflow.durable import write_json
 from recipeflow.errors import SearchIndexError
 from recipeflow.features import compute_features
@@ -62,12 +63,12 @@ def build_index(
     Args:
         model: The model.
         processor: Its processor.
-        dataset: A folder that ``vrf build`` wrote.
+        dataset: A folder that ``vrf build`` wrote, or ``OWNER/NAME`` on the Hub.
         weights: Where the weights of the backbone come from, if they came from a file.
         cache: The folder of all feature caches.
         announce: Called with lines that say what is done.
     """
-    dataset = Path(dataset).expanduser()
+    name, dataset = Path(dataset).resolve().name, open_dataset(dataset)
     if model.config.freeze_backbone:
         source = weights or _weights_source(model.config)
         table = compute_features(
@@ -82,7 +83,7 @@ def build_index(
         rows = read_candidates(dataset, post, first_rows(post)[1])
         embeds = model.encode_images(rows.cast_column("image", datasets.Image())["image"], processor)
     kind = attach_vectors(rows, embeds.numpy())
-    return VRFIndex(rows, _describe(model, dataset, kind, len(rows)))
+    return VRFIndex(rows, _describe(model, dataset, name, kind, len(rows)))
 
 
 def _weights_source(config: VRFConfig) -> str:
@@ -152,7 +153,7 @@ def _cells(count: int) -> int:
     return 2 ** round(math.log2(4 * math.sqrt(count)))
 
 
-def _describe(model: VRFModel, dataset: Path, kind: str, rows: int) -> dict[str, Any]:
+def _describe(model: VRFModel, dataset: Path, name: str, kind: str, rows: int) -> dict[str, Any]:
     manifest = dataset / MANIFEST
     release = json.loads(manifest.read_text(encoding="utf-8"))["release"] if manifest.is_file() else None
     return {
@@ -160,7 +161,7 @@ def _describe(model: VRFModel, dataset: Path, kind: str, rows: int) -> dict[str,
         "weights": weights_digest(model),
         "inputs": model.config.inputs,
         "backbone": model.config.backbone,
-        "dataset": {"name": dataset.resolve().name, "release": release},
+        "dataset": {"name": name, "release": release},
         "rows": rows,
         "kind": kind,
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,8 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
+from accelerate.utils import LoggerType
 from torch import nn
 from torch.nn.functional import pad
 from torch.optim.lr_scheduler import LambdaLR
@@ -36,7 +38,9 @@ from recipeflow.errors import (
 )
 from recipeflow.evaluation import EvaluationSet, evaluate
 from recipeflow.folders import MODEL
+from recipeflow.output_folder import ClaimedFolder, FolderKind
 from recipeflow.presets import PRESETS, TrainingConfig
+from recipeflow.processes import decide_in_main, join_processes
 from recipeflow.progress import TrainingProgress
 from recipeflow.staging import StagedFolder
 
@@ -45,6 +49,7 @@ __all__ = ["PRESETS", "TrainingConfig", "VRFTrainer", "make_accelerator"]
 HISTORY = "history.json"
 SETTINGS = "training.json"
 BEST = "best"
+RUN = FolderKind("vrf train", marks=(SETTINGS,))
 
 
 class PairEmbedder(nn.Module):
@@ -119,7 +124,8 @@ class VRFTrainer:
         trackers: Names of accelerate's trackers to log to, such as ``tensorboard``.
         accelerator: To share one between runs.
         show_progress: A bar with loss and R@5.
-        origin: What the run also rests on, such as dataset, fold and backbone: it is gone on with under the same.
+        origin: What the run also rests on, such as dataset, fold and backbone: a run resumes only with equal ones.
+        claim: The claim on ``output``, if it was taken already.
     """
 
     def __init__(
@@ -135,6 +141,7 @@ class VRFTrainer:
         accelerator: Accelerator | None = None,
         show_progress: bool = True,
         origin: Mapping[str, Any] | None = None,
+        claim: ClaimedFolder | None = None,
     ) -> None:
         self.config, self.processor, self.origin = config, processor, origin or {}
         self.output = None if output is None else Path(output)
@@ -151,6 +158,7 @@ class VRFTrainer:
         self.steps = config.epochs * len(self.batches)
         self.state = TrainingState()
         self.checkpoints = None if self.output is None else Checkpoints(self.output, self.accelerator)
+        self.claim = None if self.output is None else claim or ClaimedFolder(self.output, RUN)
         self.show_progress = show_progress
         self.interrupted = False
         self._checkpoint_due = False
@@ -192,10 +200,18 @@ class VRFTrainer:
 
     def train(self, resume: bool = True) -> VRFModel:
         """Train to the end, from the last checkpoint if there is one, and return the bare model."""
-        if self.checkpoints is not None:
-            self._claim_output()
+        if self.claim is None:
+            return self._train()
+        decide_in_main(self.claim.take)
+        try:
+            self._check_settings()
             if resume:
                 self.checkpoints.load_latest()
+            return self._train()
+        finally:
+            self.claim.release()
+
+    def _train(self) -> VRFModel:
         self.embedder.train()
         restore = self._catch_interrupt()
         try:
@@ -340,12 +356,11 @@ class VRFTrainer:
 
     # What a run leaves behind.
 
-    def _claim_output(self) -> None:
-        """Refuse to go on with, or to write over, a run that is not this one."""
+    def _check_settings(self) -> None:
+        """Refuse to resume, or to write over, a run that is not this one."""
         settings = {**asdict(self.config), "rows": len(self.data), "steps": self.steps, **self.origin}
         settings = json.loads(json.dumps(settings))
-        if (self.output / MODEL).exists():
-            raise OutputExistsError(f"{self.output} holds a finished run; delete it, or choose another folder")
+        refuse_finished(self.output)
         path = self.output / SETTINGS
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else settings
         if found != settings:
@@ -393,8 +408,16 @@ class VRFTrainer:
         return summary
 
 
+def refuse_finished(output: Path) -> None:
+    """Refuse the folder of a run that has its model already."""
+    if (output / MODEL).exists():
+        raise OutputExistsError(f"{output} holds a finished run; delete it, or choose another folder")
+
+
 def make_accelerator(config: TrainingConfig, output: Path | None, trackers: tuple[str, ...] = ()) -> Accelerator:
     """An accelerator with the run's precision, accumulation and trackers."""
+    join_processes()
+    check_trackers(trackers)
     try:
         return Accelerator(
             mixed_precision=config.mixed_precision,
@@ -405,5 +428,23 @@ def make_accelerator(config: TrainingConfig, output: Path | None, trackers: tupl
     except ValueError as error:
         raise UsageError(
             f"expected an accelerator with precision {config.mixed_precision} and trackers {list(trackers)}, found: "
-            f"{error}; is the tracker installed, and was another precision used before in this process?"
+            f"{error}; was another precision used before in this process?"
         ) from error
+
+
+def check_trackers(names: Sequence[str]) -> None:
+    """Refuse a tracker that does not exist or is not installed; accelerate would go on without it.
+
+    Raises:
+        UsageError: With the package to install.
+    """
+    for name in names:
+        if name not in LOGGER_TYPE_TO_CLASS:
+            known = ", ".join(LOGGER_TYPE_TO_CLASS)
+            raise UsageError(f"expected a tracker among {known}, found {name!r}; choose one of them")
+        if name in LoggerType.list() and name not in map(str, get_available_trackers()):
+            package = name.replace("_", "-")
+            raise UsageError(
+                f"expected the tracker {name} to be installed, found no package {package}; install it with "
+                f"`pip install {package}`, or leave --tracker {name} out"
+            )

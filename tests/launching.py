@@ -1,4 +1,4 @@
-"""Starts ``training_script.py`` in processes of its own."""
+"""Starts ``training_script.py``, or ``vrf`` under accelerate's launcher, in processes of their own."""
 
 import os
 import subprocess
@@ -17,3 +17,13 @@ def run_script(task: str, output: Path, processes: int = 1) -> subprocess.Comple
     # The launcher's own --cpu would start a single process.
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, env=environment, timeout=300)
+
+
+def launch_vrf(*arguments: object, config: str, cpu: bool) -> subprocess.CompletedProcess:
+    """Run a command under ``accelerate launch`` with one of the documented configurations."""
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--main_process_port", "0"]
+    launch += ["--config_file", str(ROOT / "docs" / "accelerate" / f"{config}.yaml")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    environment |= {"ACCELERATE_USE_CPU": "true"} if cpu else {}
+    command = [*launch, "-m", "recipeflow.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
 from recipeflow.batches import load_pairs
 from recipeflow.build import build_dataset
-from recipeflow.errors import UsageError
+from recipeflow.cli import app
+from recipeflow.errors import OutputExistsError, UsageError
 from recipeflow.experiment import (
     Experiment,
     Job,
@@ -77,12 +79,43 @@ def test_finished_jobs_are_not_run_again_and_new_ones_are(experiment, out):
     assert set(results["rows"][1]["folds"]) == {0, 1, 2}
 
 
-def test_a_result_of_other_settings_is_not_taken(experiment, out):
-    kept = out / Job("random", 0).file
-    before = kept.stat().st_mtime_ns
-    other = replace(experiment, config=replace(experiment.config, seed=7))
-    run_experiment(other, out, rows=("random",), folds=[0], workers=1)
-    assert kept.stat().st_mtime_ns != before
+def test_other_rows_and_folds_of_the_same_settings_add_to_the_folder(experiment, tmp_path):
+    call = ["experiment", experiment.dataset, "--cache", experiment.cache, "--out", str(tmp_path / "out")]
+    call += ["--workers", "1", "--json", "--rows"]
+    for rows, folds in (("random", "0,1"), ("random", "2"), ("both", "1")):
+        result = CliRunner().invoke(app, [*call, rows, "--folds", folds])
+        assert result.exit_code == 0, result.output
+    found = {row["name"]: list(row["folds"]) for row in json.loads(result.stdout)["rows"]}
+    assert found == {"random": ["0", "1", "2"], "both": ["1"]}
+    page = (tmp_path / "out" / "results.md").read_text()
+    assert "over 1 to 3 folds" in page and "random search (3 folds)" in page
+    assert "random search" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "found"),
+    [
+        (["--preset", "paper"], "preset 'fast' and not 'paper'"),
+        (["--inner"], "inner False and not True"),
+        (["--views", "2"], "views 1 and not 2"),
+    ],
+)
+def test_results_of_other_settings_are_never_written_over(option, found, experiment, tmp_path):
+    call = ["experiment", experiment.dataset, "--cache", experiment.cache, "--out", str(tmp_path), "--workers", "1"]
+    call += ["--rows", "random", "--folds", "0"]
+    assert CliRunner().invoke(app, call).exit_code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    error = CliRunner().invoke(app, [*call, *option]).exception
+    assert isinstance(error, OutputExistsError)
+    assert found in str(error) and "another --out" in str(error)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_results_of_other_data_are_refused_too(experiment, out, tmp_path):
+    cook_release(tmp_path / "kitchen", recipes=10, seed=5, used_only=True)
+    build_dataset(tmp_path / "kitchen", tmp_path / "vrf")
+    with pytest.raises(OutputExistsError, match="found data "):
+        run_experiment(replace(experiment, dataset=str(tmp_path / "vrf")), out, rows=("random",), folds=[0], workers=1)
 
 
 def test_settings_tell_apart_what_a_result_depends_on(experiment):

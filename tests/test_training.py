@@ -138,7 +138,7 @@ def test_a_run_is_never_mixed_with_another(whole_run, tmp_path):
         run = prepare_run(pairs, config, 0, **OFFLINE, **SMALL)
         trainer = VRFTrainer(run.model, run.processor, config, run.train_data, tmp_path / "run", show_progress=False)
         if problem is None:
-            trainer._claim_output()
+            trainer._check_settings()
         else:
             with pytest.raises(OutputExistsError, match=problem):
                 trainer.train()
@@ -147,8 +147,8 @@ def test_a_run_is_never_mixed_with_another(whole_run, tmp_path):
 def test_a_run_is_gone_on_with_under_the_same_fold_dataset_and_backbone(tmp_path):
     origin = {"dataset": "abc", "held_out_fold": 0, "backbone": "net", "backbone_weights": "file"}
     config = TrainingConfig(epochs=1)
-    make_trainer(config, tmp_path / "run", origin=origin)._claim_output()
-    make_trainer(config, tmp_path / "run", origin=origin)._claim_output()
+    make_trainer(config, tmp_path / "run", origin=origin)._check_settings()
+    make_trainer(config, tmp_path / "run", origin=origin)._check_settings()
     for name, other in (("dataset", "xyz"), ("held_out_fold", None), ("held_out_fold", 3), ("backbone", "other")):
         trainer = make_trainer(config, tmp_path / "run", origin=origin | {name: other})
         with pytest.raises(OutputExistsError, match=f"same settings, found {name} {origin[name]} and not {other} in"):

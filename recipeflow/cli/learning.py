@@ -57,11 +57,11 @@ def features(
 
     Example:  vrf features vrf
     """
-    from recipeflow.folders import find_pairs
+    from recipeflow.folders import check_dataset
     from recipeflow.presets import check_views
 
     check_views(views)
-    find_pairs(dataset)
+    check_dataset(dataset)
     from accelerate import PartialState
 
     from recipeflow.features import compute_features
@@ -125,8 +125,9 @@ def train(
 
     Example:  vrf train vrf --fold 0 --out run
     """
-    from recipeflow.folders import find_pairs
+    from recipeflow.folders import check_dataset
     from recipeflow.folds import split_folds
+    from recipeflow.hub import check_push
     from recipeflow.presets import get_preset
     from recipeflow.saving import check_writable
 
@@ -147,8 +148,10 @@ def train(
     config = config.with_inputs(tuple(inputs.split("+"))).with_context(context)
     if fold is not None:
         split_folds(fold)
-    find_pairs(dataset)
+    check_dataset(dataset)
     check_writable(out)
+    if push_to:
+        check_push(push_to)
     from recipeflow.runs import start_training
 
     source = {"backbone": backbone, "weights": weights, "cache": cache}
@@ -188,17 +191,21 @@ def evaluate(
 
     Example:  vrf evaluate vrf --model run/model --fold 0
     """
-    from recipeflow.folders import find_model_folder, find_pairs
+    from recipeflow.folders import check_dataset, find_model_folder
     from recipeflow.folds import FOLDS, split_folds
 
     folds = range(FOLDS) if fold is None else split_folds(fold)[1]
-    find_pairs(dataset)
+    check_dataset(dataset)
     find_model_folder(model)
     from recipeflow.dataset_digest import dataset_digest
+    from recipeflow.dataset_opening import open_dataset
     from recipeflow.evaluation import evaluate, evaluate_by_fold, make_evaluation_set
     from recipeflow.held_out import seen_folds
+    from recipeflow.processes import refuse_launch
     from recipeflow.runs import open_trained
 
+    refuse_launch("vrf evaluate")
+    dataset = open_dataset(dataset)
     network, processor, pairs = open_trained(model, dataset, weights, cache)
     if seen := sorted(seen_folds(network.config, dataset_digest(dataset)) & set(folds)):
         errors.print(
@@ -239,14 +246,14 @@ def experiment(
 
     Example:  vrf experiment vrf --folds 0,1,2 --out experiment
     """
-    from recipeflow.folders import find_pairs
+    from recipeflow.folders import check_dataset
     from recipeflow.presets import get_preset
     from recipeflow.rows import parse_folds, parse_rows
     from recipeflow.saving import check_writable
 
     config = get_preset(preset, views=views).with_context(context)
     names, numbers = [row.name for row in parse_rows(rows.split(","))], parse_folds(folds)
-    find_pairs(dataset)
+    check_dataset(dataset)
     check_writable(out)
     from recipeflow.experiment import Experiment, run_experiment
     from recipeflow.results import results_notes, short_table
@@ -278,13 +285,13 @@ def report(
 
     Example:  vrf report experiment --dataset vrf
     """
-    from recipeflow.folders import find_pairs
+    from recipeflow.folders import check_dataset
     from recipeflow.results import find_results
     from recipeflow.saving import check_writable
 
     find_results(folder)
     if dataset is not None:
-        find_pairs(dataset)
+        check_dataset(dataset)
     check_writable(folder if out is None else out.parent)
     from recipeflow.report_page import write_report
 

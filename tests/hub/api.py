@@ -95,7 +95,9 @@ class Api:
         if user is None:
             raise Refusal(401, "Invalid username or password.")
         orgs = [{"name": name, "type": "org"} for name in user.organisations]
-        return JSONResponse({"type": "user", "name": user.name, "fullname": user.name, "orgs": orgs})
+        token = {"displayName": "test", "role": "write" if user.may_write else "read"}
+        about = {"type": "user", "name": user.name, "fullname": user.name, "orgs": orgs}
+        return JSONResponse(about | {"auth": {"type": "access_token", "accessToken": token}})
 
     async def validate(self, request: Request, user: User | None) -> Response:
         match = re.match(r"---\n(.*?)\n---", (await request.json())["content"], re.DOTALL)
