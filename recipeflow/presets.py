@@ -42,6 +42,7 @@ class TrainingConfig:
         evaluate_every: Epochs between evaluations; 0 evaluates only at the end.
         checkpoint_every: Epochs between checkpoints; 0 writes one only on Ctrl-C.
         seed: Fixes initial weights, batches, negatives and dropout.
+        feature_precision: In which cached features are computed, ``fp32`` or ``bf16``; never chosen by the machine.
         views: Looks at each image to train on, 1, 2 or 4; a step takes one of them, drawn anew, and tests the first.
         incomplete: Train also on rows without a pre-action image, where that is an input.
         model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
@@ -65,6 +66,7 @@ class TrainingConfig:
     evaluate_every: int = 0
     checkpoint_every: int = 10
     seed: int = 0
+    feature_precision: Literal["fp32", "bf16"] = "fp32"
     views: int = 1
     incomplete: bool = False
     model: dict[str, Any] = field(default_factory=dict)
@@ -87,16 +89,26 @@ class TrainingConfig:
             "backbone_rate": math.isfinite(self.backbone_rate) and self.backbone_rate > 0,
             "evaluate_every": self.evaluate_every >= 0,
             "checkpoint_every": self.checkpoint_every >= 0,
+            "feature_precision": self.feature_precision in ("fp32", "bf16"),
             "views": self.views in NUMBERS,
         }
         for name, is_right in checks.items():
             if not is_right:
                 raise UsageError(f"expected a valid {name}, found {getattr(self, name)!r}; see `TrainingConfig`")
 
+        self._check_finetuning()
+
+    def _check_finetuning(self) -> None:
+        """Refuse settings of cached features where there are none: they would have no effect."""
         if self.finetune and self.views > 1:
             raise UsageError(
                 f"expected one view to fine-tune on, as its pixels are augmented anyway, found {self.views}; leave "
                 "views out"
+            )
+        if self.finetune and self.feature_precision != "fp32":
+            raise UsageError(
+                f"expected no precision of cached features in fine-tuning, which reads pixels, found "
+                f"{self.feature_precision}; leave --precision out, and see --mixed-precision"
             )
 
     @property

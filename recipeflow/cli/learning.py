@@ -26,6 +26,7 @@ ContextOption = Annotated[
     typer.Option(help="What preset best reads of the flow graph: none, modifiers or history.", show_default=False),
 ]
 
+PrecisionOption = Annotated[Literal["fp32", "bf16"], typer.Option(help="Of the cached features.")]
 ViewsOption = Annotated[int, typer.Option(help="Looks at each image: 1, 2 (mirrored too) or 4 (two crops too).")]
 
 
@@ -36,7 +37,9 @@ def features(
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
     batch_size: Annotated[int | None, typer.Option(help="Images at a time; 4 on a CPU, else 64.", min=1)] = None,
-    precision: Annotated[str, typer.Option(help="auto, fp32 or bf16. Features of each are kept apart.")] = "auto",
+    precision: Annotated[
+        str, typer.Option(help="fp32, bf16, or auto, which depends on the machine; each has a cache of its own.")
+    ] = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile; pays from 10,000 images.")] = False,
     views: ViewsOption = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
@@ -94,6 +97,7 @@ def train(
         Literal["all", "last"] | None,
         typer.Option(help="The same with all stages of the backbone, or with its last one.", show_default=False),
     ] = None,
+    precision: PrecisionOption = "fp32",
     views: ViewsOption = 1,
     epochs: Annotated[int | None, typer.Option(help="Instead of the preset's.", min=1)] = None,
     recipes_per_batch: Annotated[int | None, typer.Option(help="Likewise, over all processes.", min=1)] = None,
@@ -128,6 +132,7 @@ def train(
         preset,
         seed=seed,
         finetune="last" if finetune_stage == "last" else finetune or finetune_stage == "all",
+        feature_precision=precision,
         views=views,
         epochs=epochs,
         recipes_per_batch=recipes_per_batch,
@@ -206,6 +211,7 @@ def experiment(
     out: Annotated[Path, typer.Option(help="The experiment's folder.")] = Path("experiment"),
     preset: PresetOption = "fast",
     context: ContextOption = None,
+    precision: PrecisionOption = "fp32",
     views: ViewsOption = 1,
     rows: Annotated[str, typer.Option(help="Rows of the table, joined by commas.")] = "random,text,image,both",
     folds: Annotated[str, typer.Option(help="Which folds, such as 0,1,2; all ten by default.")] = "",
@@ -228,7 +234,7 @@ def experiment(
     from recipeflow.presets import get_preset
     from recipeflow.results import results_notes, short_table
 
-    config = get_preset(preset, views=views).with_context(context)
+    config = get_preset(preset, feature_precision=precision, views=views).with_context(context)
     plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, config, inner)
     results = run_experiment(plan, out, rows.split(","), parse_folds(folds), workers)
     if as_json:

@@ -11,6 +11,7 @@ from rich.console import Console
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Visual Recipe Flow: recipes, their flow graphs and before/after images of every cooking action.",
