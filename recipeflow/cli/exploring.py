@@ -28,10 +28,11 @@ def explore(
     token: Annotated[str | None, typer.Option(help="What a browser has to bring.", show_default=False)] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
 ) -> None:
-    """Look at recipes: a gallery, and for each recipe its flows, image pairs, state trails, graph and program.
+    """Look at recipes in the browser.
 
-    The page is local, and nothing it shows leaves this machine. With --export it is written as a folder of files, to
-    be opened from the disk or put on any web host.
+    A gallery, and for each recipe its flows, image pairs, state trails, graph and program. The page is local, and
+    nothing it shows leaves this machine. With --export it is written as a folder of files, to be opened from the disk
+    or put on any web host.
 
     Example:  vrf explore kitchen
     """

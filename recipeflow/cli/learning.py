@@ -44,17 +44,21 @@ def features(
     views: ViewsOption = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
-    """Compute the backbone's features of all images once, for training, experiments and search.
+    """Compute the features of all images once.
 
-    Each different image is computed once, however many rows show it. Features are kept in a cache, by content of the
-    image, backbone, weights, transform and precision, so that an added recipe costs its own images only, and an
-    interrupted run goes on where it was. The cache is in ~/.cache/recipeflow/features, or below $RECIPEFLOW_CACHE or
-    $XDG_CACHE_HOME; its folders may be deleted at any time.
+    Training, experiments and search then read them. Each different image is computed once, however many rows show it.
+    Features are kept in a cache, by content of the image, backbone, weights, transform and precision, so that an added
+    recipe costs its own images only, and an interrupted run goes on where it was. The cache is in
+    ~/.cache/recipeflow/features, or below $RECIPEFLOW_CACHE or $XDG_CACHE_HOME; its folders may be deleted at any
+    time.
 
-    The default backbone needs no network. The paper's comes from the Hub: --backbone resnet152.tv_in1k --weights timm
+    The default backbone needs no network. The paper's comes from the Hub:
 
-    With several processes or machines, which share the work and the cache folder:
-    accelerate launch -m recipeflow.cli features vrf --cache /shared/features
+        vrf features vrf --backbone resnet152.tv_in1k --weights timm
+
+    With several processes or machines, which share the work and the folder:
+
+        accelerate launch -m recipeflow.cli features vrf --cache /shared
 
     Example:  vrf features vrf
     """
@@ -90,7 +94,9 @@ def train(
     fold: Annotated[int | None, typer.Option(help="Hold this fold out and test on it; none trains on all.")] = None,
     preset: PresetOption = "fast",
     context: ContextOption = None,
-    inputs: Annotated[str, typer.Option(help="What a query is made of, joined by +.")] = "action+object+image",
+    inputs: Annotated[
+        str, typer.Option(help="What a query is made of: action, object and image, joined by +.")
+    ] = "action+object+image",
     seed: Annotated[int, typer.Option(help="Fixes initial weights, batches and negatives.")] = 0,
     finetune: Annotated[bool, typer.Option("--finetune", help="Train the backbone too, on augmented pixels.")] = False,
     finetune_stage: Annotated[
@@ -115,13 +121,14 @@ def train(
     tracker: Annotated[list[str] | None, typer.Option(help="Log to this, such as tensorboard.")] = None,
     push_to: Annotated[str | None, typer.Option(help="OWNER/NAME on the Hub for the finished model.")] = None,
 ) -> None:
-    """Train one model; run the same command again to go on after an interruption.
+    """Train one model; run the same command again to resume.
 
     The backbone is frozen and its features come from the cache, unless you fine-tune it: then frames are decoded,
     augmented and sent through it in every step.
 
-    Several GPUs or machines: accelerate launch -m recipeflow.cli train vrf --out run
-    (docs/training.md has a configuration file for each case.)
+    With several GPUs or machines (docs/training.md has a file for each case):
+
+        accelerate launch -m recipeflow.cli train vrf --out run
 
     Example:  vrf train vrf --fold 0 --out run
     """
@@ -173,7 +180,7 @@ def evaluate(
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
 ) -> None:
-    """Rank post-action images with a saved model, and print the figures as JSON.
+    """Rank images with a saved model; print figures as JSON.
 
     Of the dataset that a model was trained on, name the fold that was held out. A dataset that it has never seen is
     tested whole: every row that has what the model needs asks among all images, or, with --candidates fold, among
@@ -224,9 +231,10 @@ def experiment(
     cache: CacheOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Run the paper's experiment: cross-validation for every set of inputs, beside the paper's figures.
+    """Run the paper's experiment, beside the paper's figures.
 
-    Rows: random, text, image, both (the paper's), verb, object, verb-image. Finished folds are not run again.
+    It is a cross-validation for every set of inputs. Rows: random, text, image, both (the paper's), verb, object,
+    verb-image. Finished folds are not run again.
 
     Example:  vrf experiment vrf --folds 0,1,2 --out experiment
     """
@@ -255,9 +263,10 @@ def report(
         Path | None, typer.Option(help="The page; report.html in the folder by default.", show_default=False)
     ] = None,
 ) -> None:
-    """Make the page of an experiment again: tables, curves, queries with pictures, accuracy by word, a map.
+    """Make the page of an experiment again.
 
-    It is one file that needs no network and runs no script; `vrf experiment` writes it too.
+    It has tables, curves, queries with pictures, accuracy by word and a map. It is one file that needs no network and
+    runs no script; `vrf experiment` writes it too.
 
     Example:  vrf report experiment --dataset vrf
     """
@@ -268,8 +277,8 @@ def report(
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="The folder of an experiment.", show_default=False)],
-    second: Annotated[Path, typer.Argument(help="Another, on the same images.", show_default=False)],
+    first: Annotated[Path, typer.Argument(metavar="FIRST", help="The folder of an experiment.", show_default=False)],
+    second: Annotated[Path, typer.Argument(metavar="SECOND", help="Another, on the same images.", show_default=False)],
     row: Annotated[str, typer.Option(help="Which row of their tables.")] = "both",
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,

@@ -8,16 +8,34 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-app = typer.Typer(
+from recipeflow import __version__
+from recipeflow.cli.help_pages import App
+
+app = App(
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Visual Recipe Flow: recipes, their flow graphs and before/after images of every cooking action.",
 )
 output = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vrf {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def before_every_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command; the help of the application is `app`'s own."""
+
 
 DatasetArgument = Annotated[
     Path, typer.Argument(metavar="VRF", help="A dataset folder, as vrf build writes it.", show_default=False)
