@@ -100,7 +100,7 @@ def annotate_import(
         imported = workspace.suggest(str(folder)) if suggest else workspace.import_folder(folder)
     _tell_skipped(imported.skipped)
     what = "suggestions for" if suggest else "new recipes:"
-    output.print(f"{what} {len(imported.added)}{' recipes' if suggest else ''}", markup=False)
+    output.print(f"{what} {len(imported.added)}{' recipes' if suggest else ''}", markup=False, soft_wrap=True)
 
 
 @app.command("annotate-export")
@@ -134,7 +134,7 @@ def annotate_export(
         return
     for note in exported.notes:
         errors.print(note, markup=False, soft_wrap=True)
-    output.print(f"wrote {len(exported.recipes)} recipes to {out}", markup=False)
+    output.print(f"wrote {len(exported.recipes)} recipes to {out}", markup=False, soft_wrap=True)
 
 
 def _check_place(db: Path, release: Path | None) -> None:

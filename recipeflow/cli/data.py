@@ -41,7 +41,7 @@ def kitchen(
     from recipeflow.kitchen import cook_release
 
     cook_release(out, recipes, seed, used_only, overwrite, workers, pantry)
-    output.print(f"cooked {recipes} recipes into {out}", markup=False)
+    output.print(f"cooked {recipes} recipes into {out}", markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -119,8 +119,9 @@ def build(
 
     from recipeflow.build import build_dataset
     from recipeflow.checking import print_problems
+    from recipeflow.progress import has_terminal
 
-    if not errors.is_terminal:
+    if not has_terminal(errors):
         datasets.disable_progress_bars()
     options = {"skip_bad": skip_bad, "overwrite": overwrite, "num_proc": num_proc, "max_shard_size": max_shard_size}
     try:

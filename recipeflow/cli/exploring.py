@@ -65,4 +65,8 @@ def _export(library: Library, folder: Path, overwrite: bool) -> None:
         soft_wrap=True,
     )
     if done.pictures and library.source.info.source == "official":
-        errors.print("These pictures belong to the owner of the videos: keep this site to yourself.", markup=False)
+        errors.print(
+            "These pictures belong to the owner of the videos: keep this site to yourself.",
+            markup=False,
+            soft_wrap=True,
+        )

@@ -159,9 +159,14 @@ def train(
     figures = {} if trainer.eval_data is None else trainer.evaluate()
     pushed = trainer.push_to_hub(push_to) if push_to else None
     if trainer.accelerator.is_main_process:
-        output.print(f"wrote {out}/model", *(f"{name} {value:.4g}" for name, value in figures.items()), markup=False)
+        output.print(
+            f"wrote {out}/model",
+            *(f"{name} {value:.4g}" for name, value in figures.items()),
+            markup=False,
+            soft_wrap=True,
+        )
         if pushed:
-            output.print(pushed, markup=False)
+            output.print(pushed, markup=False, soft_wrap=True)
     trainer.accelerator.end_training()
 
 
@@ -249,7 +254,9 @@ def experiment(
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
     else:
         output.print(short_table(results).rich(), results_notes(results), sep="\n")
-        output.print(f"all figures and plots: {out}/results.md; with pictures: {out}/report.html", markup=False)
+        output.print(
+            f"all figures and plots: {out}/results.md; with pictures: {out}/report.html", markup=False, soft_wrap=True
+        )
 
 
 @app.command()

@@ -172,7 +172,7 @@ def search(
     else:
         _print_answers(rows, len(retriever.index))
     if unknown:
-        errors.print(f"not in the model's vocabulary: {', '.join(unknown)}", markup=False)
+        errors.print(f"not in the model's vocabulary: {', '.join(unknown)}", markup=False, soft_wrap=True)
     if picture is not None:
         _draw(query, rows, picture)
 
@@ -230,6 +230,8 @@ def _quiet_in_pipes() -> None:
     import datasets
     from transformers.utils import logging
 
-    if not errors.is_terminal:
+    from recipeflow.progress import has_terminal
+
+    if not has_terminal(errors):
         datasets.disable_progress_bars()
         logging.disable_progress_bar()

@@ -95,7 +95,7 @@ def pull_dataset(
     from recipeflow import hub
 
     _transfer(lambda: hub.pull_dataset(repo, folder, revision=revision, overwrite=overwrite))
-    output.print(f"pulled {repo} into {folder}", markup=False)
+    output.print(f"pulled {repo} into {folder}", markup=False, soft_wrap=True)
 
 
 @pull.command("model")
@@ -109,14 +109,16 @@ def pull_model(
     from recipeflow import hub
 
     _transfer(lambda: hub.pull_model(repo, folder, revision=revision, overwrite=overwrite))
-    output.print(f"pulled {repo} into {folder}", markup=False)
+    output.print(f"pulled {repo} into {folder}", markup=False, soft_wrap=True)
 
 
 def _transfer(work: Callable[[], Any]) -> Any:
     """Do it with a progress bar where there is somebody to watch it, and stop at once at Ctrl-C."""
     from huggingface_hub.utils import disable_progress_bars
 
-    if not errors.is_terminal:
+    from recipeflow.progress import has_terminal
+
+    if not has_terminal(errors):
         disable_progress_bars()
     previous = signal.signal(signal.SIGINT, _stop)
     try:
