@@ -10,16 +10,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.filesize import decimal
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from recipeflow.frames import FAILED, NO_VIDEO, FramesReport
+from recipeflow.progress import ProgressDisplay
 from recipeflow.tables import Table
 
 COMPLETE, CHANGED, GONE, MISSING = "complete", "changed", "gone", "missing"
@@ -102,45 +95,19 @@ class DownloadReport:
             console.print(f"stopped: {self.stopped}", markup=False, soft_wrap=True)
 
 
-class DownloadProgress:
-    """A bar over the recipes, with the bytes that have arrived and how fast. Silent where nobody watches.
+class DownloadProgress(ProgressDisplay):
+    """The progress of a download over the recipes, with the bytes that have arrived and how fast.
 
     Args:
         total: The number of recipes.
     """
 
     def __init__(self, total: int) -> None:
-        console = Console(stderr=True)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[bytes]}"),
-        )
-        self.progress = Progress(
-            *columns,
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self.task = self.progress.add_task("fetching recipes", total=total, bytes="")
+        super().__init__("fetching recipes", total)
         self.bytes, self.start = 0, time.monotonic()
-
-    def __enter__(self) -> DownloadProgress:
-        self.progress.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.progress.stop()
-
-    def advance(self) -> None:
-        """One recipe is done."""
-        self.progress.advance(self.task)
 
     def add_bytes(self, count: int) -> None:
         """So many bytes more have arrived."""
         self.bytes += count
         speed = self.bytes / max(time.monotonic() - self.start, 0.1)
-        self.progress.update(self.task, bytes=f"{decimal(self.bytes)} ({decimal(int(speed))}/s)")
+        self.show_figures(f"{decimal(self.bytes)} ({decimal(int(speed))}/s)")

@@ -71,8 +71,10 @@ class Experiment:
 
     def features(self) -> FeatureTable:
         """The features of the dataset's images, from the cache where they are there."""
-        options = {"weights": self.weights, "cache": self.cache, "views": self.config.views}
-        return compute_features(self.dataset, backbone=self.backbone, **options)
+        options = {"precision": self.config.feature_precision, "views": self.config.views}
+        return compute_features(
+            self.dataset, backbone=self.backbone, weights=self.weights, cache=self.cache, **options
+        )
 
     def settings(self, pairs: Pairs) -> dict[str, Any]:
         """What a result depends on."""

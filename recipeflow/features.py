@@ -45,6 +45,9 @@ from recipeflow.views import NUMBERS, first_views
 
 Precision = Literal["auto", "fp32", "bf16"]
 PRECISIONS = ("fp32", "bf16")
+DEFAULT_PRECISION = "fp32"
+"""The same on every machine, so that figures do not depend on the processor."""
+
 LOWEST_SIMILARITY = 0.999
 """How near, in cosine similarity, any faster way to compute has to stay to plain fp32."""
 
@@ -144,7 +147,7 @@ def compute_features(
     weights: str | Path,
     cache: str | Path | None = None,
     batch_size: int | None = None,
-    precision: Precision = "auto",
+    precision: Precision = DEFAULT_PRECISION,
     compile: bool = False,
     views: int = 1,
     announce: Callable[[str], None] = lambda line: None,
@@ -158,9 +161,10 @@ def compute_features(
         cache: The folder of all feature caches; `default_cache` by default.
         batch_size: Frames computed and written together; by default 4 on a CPU and 64 on an accelerator. The last
             batch of each lane is what a kill can lose.
-        precision: ``"auto"`` goes on with the precision in which the cache holds most of these frames. Where it has
-            none, it takes bf16 if the first batch comes out faster that way and within a cosine similarity of 0.999
-            of fp32; a CPU without native bf16 computes in fp32.
+        precision: ``"fp32"`` on every machine unless another is asked for. ``"bf16"`` stays within a cosine similarity
+            of 0.999 of it, or is refused. ``"auto"`` depends on the machine and announces what it takes: the precision
+            in which the cache holds most of these frames or, where it has none, bf16 if the hardware has it and the
+            first batch comes out faster that way and as near to fp32.
         compile: Have torch.compile speed up the network. Off by default: on two cores it took 35 to 80 seconds and
             saved 15 % a frame, so it pays from about 10,000 frames on.
         views: How many views of each frame to compute: 1, 2 (with its mirror image) or 4 (with two closer crops as
@@ -311,7 +315,10 @@ class _Job:
         )
         if lookups[best].damaged:
             self.announce(f"{lookups[best].damaged} cached features are damaged and are computed again")
-        precision = None if len(self.caches) > 1 and not cached else best
+        undecided = len(self.caches) > 1
+        precision = None if undecided and not cached else best
+        if undecided and precision:
+            self.announce(f"{precision}: the cache holds {cached} of these frames in it")
         return _Plan(index, precision, missing, lookups[best].damaged), None if missing else lookups[best].features
 
     def compute(self, plan: _Plan) -> _Choice:

@@ -17,6 +17,17 @@ CONTEXTS = ("none", "modifiers", "history")
 """How much of the flow graph a query can read beside them."""
 
 
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "schedule": ("constant", "linear", "cosine"),
+    "negatives": ("one", "all", "hardest"),
+    "mixed_precision": ("no", "bf16", "fp16"),
+    "finetune": (False, True, "last"),
+    "feature_precision": ("fp32", "bf16"),
+    "views": tuple(NUMBERS),
+}
+"""The values that some settings of a training can have."""
+
+
 @dataclass(frozen=True)
 class TrainingConfig:
     """How to train; the defaults are the paper's settings.
@@ -42,6 +53,7 @@ class TrainingConfig:
         evaluate_every: Epochs between evaluations; 0 evaluates only at the end.
         checkpoint_every: Epochs between checkpoints; 0 writes one only on Ctrl-C.
         seed: Fixes initial weights, batches, negatives and dropout.
+        feature_precision: In which cached features are computed, ``fp32`` or ``bf16``; never chosen by the machine.
         views: Looks at each image to train on, 1, 2 or 4; a step takes one of them, drawn anew, and tests the first.
         incomplete: Train also on rows without a pre-action image, where that is an input.
         model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
@@ -65,38 +77,55 @@ class TrainingConfig:
     evaluate_every: int = 0
     checkpoint_every: int = 10
     seed: int = 0
+    feature_precision: Literal["fp32", "bf16"] = "fp32"
     views: int = 1
     incomplete: bool = False
     model: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checks = {
-            "inputs": bool(self.inputs) and set(self.inputs) <= set(INPUTS),
             "epochs": self.epochs >= 1,
             "recipes_per_batch": self.recipes_per_batch >= 1,
             "learning_rate": math.isfinite(self.learning_rate) and self.learning_rate > 0,
             "weight_decay": self.weight_decay >= 0,
             "beta2": 0 < self.beta2 < 1,
-            "schedule": self.schedule in ("constant", "linear", "cosine"),
             "warmup": 0 <= self.warmup < 1,
-            "negatives": self.negatives in ("one", "all", "hardest"),
             "accumulate": self.accumulate >= 1,
             "max_grad_norm": self.max_grad_norm is None or self.max_grad_norm > 0,
-            "mixed_precision": self.mixed_precision in ("no", "bf16", "fp16"),
-            "finetune": self.finetune in (False, True, "last"),
             "backbone_rate": math.isfinite(self.backbone_rate) and self.backbone_rate > 0,
             "evaluate_every": self.evaluate_every >= 0,
             "checkpoint_every": self.checkpoint_every >= 0,
-            "views": self.views in NUMBERS,
         }
         for name, is_right in checks.items():
             if not is_right:
                 raise UsageError(f"expected a valid {name}, found {getattr(self, name)!r}; see `TrainingConfig`")
 
+        self._check_choices()
+        self._check_finetuning()
+
+    def _check_choices(self) -> None:
+        """Refuse a value that is not one of a few, and name them."""
+        if not self.inputs or not set(self.inputs) <= set(INPUTS):
+            raise UsageError(
+                f"expected inputs among {', '.join(INPUTS)}, found {'+'.join(self.inputs)!r}; join one or more of "
+                "them by +, such as action+object"
+            )
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                listed = ", ".join(map(str, choices))
+                raise UsageError(f"expected {name} among {listed}, found {getattr(self, name)!r}; choose one of them")
+
+    def _check_finetuning(self) -> None:
+        """Refuse settings of cached features where there are none: they would have no effect."""
         if self.finetune and self.views > 1:
             raise UsageError(
                 f"expected one view to fine-tune on, as its pixels are augmented anyway, found {self.views}; leave "
                 "views out"
+            )
+        if self.finetune and self.feature_precision != "fp32":
+            raise UsageError(
+                f"expected no precision of cached features in fine-tuning, which reads pixels, found "
+                f"{self.feature_precision}; leave --precision out, and see --mixed-precision"
             )
 
     @property

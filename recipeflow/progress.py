@@ -1,8 +1,11 @@
-"""One look for every long job: a bar with count, speed and time left, on standard error, silent in pipes."""
+"""One look for every long job, on standard error: a bar on a terminal, and a plain line now and then elsewhere."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TypeVar
 
 from rich.console import Console
@@ -18,7 +21,15 @@ from rich.progress import (
 )
 from rich.text import Text
 
+SECONDS_BETWEEN_LINES = 30.0
+"""Without a terminal; work that takes less prints nothing."""
+
 Item = TypeVar("Item")
+
+
+def has_terminal(console: Console) -> bool:
+    """Whether a bar can be drawn there; rich itself says so of a file too, where FORCE_COLOR asks for colours."""
+    return console.file.isatty() and not console.is_dumb_terminal
 
 
 class SpeedColumn(ProgressColumn):
@@ -34,16 +45,104 @@ class SpeedColumn(ProgressColumn):
         return Text("" if speed is None else f"{speed:.1f} {self.unit}/s")
 
 
-def _columns(unit: str | None = None) -> tuple[ProgressColumn, ...]:
-    return (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        *([SpeedColumn(unit)] if unit else []),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
+class ProgressLines:
+    """Lines in a log: how far the work is and how long it will take.
+
+    Args:
+        label: What is being done.
+        total: How many there will be, if known.
+        done: How many were done before this start.
+    """
+
+    def __init__(self, label: str, total: int | None, done: int = 0) -> None:
+        self.label, self.total, self.done, self.before = label, total, done, done
+        self.started = self.printed = time.monotonic()
+        self.figures = ""
+
+    def advance(self, count: int) -> None:
+        """So many more are done; print a line if the last one was long ago."""
+        self.done += count
+        now = time.monotonic()
+        if now - self.printed >= SECONDS_BETWEEN_LINES and self.done != self.total:
+            self._print(self._left(now))
+
+    def finish(self) -> None:
+        """Say that all is done, where earlier lines said that it was not."""
+        if self.printed > self.started:
+            self._print(f"done in {duration(time.monotonic() - self.started)}")
+
+    def _left(self, now: float) -> str:
+        elapsed, new = now - self.started, self.done - self.before
+        if self.total is None or not new:
+            return duration(elapsed)
+        return f"{duration(elapsed / new * (self.total - self.done))} left"
+
+    def _print(self, time_taken: str) -> None:
+        count = f"{self.done}" if self.total is None else f"{self.done} of {self.total}"
+        line = ", ".join(part for part in (f"{self.label}: {count}", time_taken, self.figures) if part)
+        with suppress(OSError):  # whoever read the log has gone away, and that must not end hours of work
+            print(line, file=sys.stderr, flush=True)
+        self.printed = time.monotonic()
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it, such as ``2 min 10 s``."""
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class ProgressDisplay:
+    """A bar where there is a terminal, else lines; to be used in a ``with`` block.
+
+    Args:
+        label: What is being done.
+        total: How many there will be, if known.
+        done: How many were done before this start.
+        unit: What is counted, for the speed; none is shown without it.
+        shown: Whether to show anything at all.
+    """
+
+    def __init__(
+        self, label: str, total: int | None, done: int = 0, *, unit: str | None = None, shown: bool = True
+    ) -> None:
+        console = Console(stderr=True)
+        draws = has_terminal(console)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            *([SpeedColumn(unit)] if unit else []),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[figures]}"),
+        )
+        self.bar = Progress(*columns, console=console, disable=not (shown and draws))
+        self.task = self.bar.add_task(label, total=total, completed=done, figures="")
+        self.lines = ProgressLines(label, total, done) if shown and not draws else None
+
+    def __enter__(self) -> ProgressDisplay:
+        self.bar.start()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
+        self.bar.stop()
+        if self.lines and error is None:
+            self.lines.finish()
+
+    def advance(self, count: int = 1) -> None:
+        """So many more are done."""
+        self.bar.advance(self.task, count)
+        if self.lines:
+            self.lines.advance(count)
+
+    def show_figures(self, figures: str) -> None:
+        """Show this text behind the time."""
+        self.bar.update(self.task, figures=figures)
+        if self.lines:
+            self.lines.figures = figures
 
 
 def progress_bar(
@@ -62,40 +161,29 @@ def progress_bar(
         unit: What is counted, for the speed; none is shown without it.
         size: How many of the total an item stands for.
     """
-    console = Console(stderr=True)
-    with Progress(*_columns(unit), console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(label, total=total)
+    with ProgressDisplay(label, total, unit=unit) as display:
         for item in items:
             yield item
-            progress.advance(task, size(item))
+            display.advance(size(item))
 
 
-class TrainingProgress:
-    """The bar of a training run: steps, loss and, once there was an evaluation, R@5.
+class TrainingProgress(ProgressDisplay):
+    """The progress of a training run: steps, loss and, once there was an evaluation, R@5.
 
     Args:
         total: Steps of the whole run.
-        done: Steps before this start, for a run that goes on.
-        shown: Whether there is a bar at all.
+        done: Steps before this start, for a run that is resumed.
+        shown: Whether to show anything at all.
     """
 
     def __init__(self, total: int, done: int, shown: bool) -> None:
+        super().__init__("training", total, done, shown=shown)
         self.recall: float | None = None
         self.loss: float | None = None
-        console = Console(stderr=True)
-        columns = (*_columns(), TextColumn("{task.fields[figures]}"))
-        self.progress = Progress(*columns, console=console, disable=not (shown and console.is_terminal))
-        self.task = self.progress.add_task("training", total=total, completed=done, figures="")
 
-    def __enter__(self) -> TrainingProgress:
-        self.progress.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.progress.stop()
-
-    def advance(self, loss: float) -> None:
+    def step(self, loss: float) -> None:
         """One step is done; the loss shown is a running mean."""
         self.loss = loss if self.loss is None else 0.95 * self.loss + 0.05 * loss
         recall = "" if self.recall is None else f"  R@5 {self.recall:.1f}"
-        self.progress.update(self.task, advance=1, figures=f"loss {self.loss:.3f}{recall}")
+        self.show_figures(f"loss {self.loss:.3f}{recall}")
+        self.advance()

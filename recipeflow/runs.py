@@ -90,12 +90,15 @@ def _use(inputs: Sequence[str]) -> dict[str, bool]:
 
 
 def open_images(
-    dataset: str | Path, backbone: str, weights: str, cache: str | Path | None, finetuned: bool, views: int = 1
+    dataset: str | Path, backbone: str, weights: str, cache: str | Path | None, finetuned: bool, **options: Any
 ) -> FeatureTable | FramePixels:
-    """The images of a dataset as a model wants them: cached features, or pixels where its backbone is its own."""
+    """The images of a dataset as a model wants them: cached features, or pixels where its backbone is its own.
+
+    ``options`` are those of `compute_features`, which computes in fp32 unless another precision is among them.
+    """
     if finetuned:
         return FramePixels.open(dataset, backbone)
-    return compute_features(dataset, backbone=backbone, weights=weights, cache=cache, views=views)
+    return compute_features(dataset, backbone=backbone, weights=weights, cache=cache, **options)
 
 
 def start_training(
@@ -148,7 +151,8 @@ def _prepare(
     cache: str | Path | None,
 ) -> tuple[Run, Pairs, dict[str, Any]]:
     """What to train, on what, and what the run rests on."""
-    images = open_images(dataset, backbone, weights, cache, bool(config.finetune), config.views)
+    options = {"precision": config.feature_precision, "views": config.views}
+    images = open_images(dataset, backbone, weights, cache, bool(config.finetune), **options)
     pairs = load_pairs(dataset, images)
     digest = dataset_digest(dataset)
     run = prepare_run(pairs, config, fold, backbone, weights, trained_on=digest)

@@ -123,7 +123,7 @@ class VRFTrainer:
         eval_data: What to evaluate on; the best model by R@5 on it is kept.
         trackers: Names of accelerate's trackers to log to, such as ``tensorboard``.
         accelerator: To share one between runs.
-        show_progress: A bar with loss and R@5.
+        show_progress: A bar with loss and R@5, or a line now and then where there is no terminal.
         origin: What the run also rests on, such as dataset, fold and backbone: a run resumes only with equal ones.
         claim: The claim on ``output``, if it was taken already.
     """
@@ -228,7 +228,7 @@ class VRFTrainer:
             loss = self.training_step(batch, images)
             self.state.step += 1
             self.state.epoch_loss += loss
-            progress.advance(loss)
+            progress.step(loss)
             if self.state.step % len(self.batches) == 0:
                 self._end_epoch(epoch + 1, progress)
             if self.accelerator.sync_gradients:  # between two updates a checkpoint would lose gradients

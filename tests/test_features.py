@@ -196,8 +196,9 @@ def test_bf16_is_near_to_fp32_and_auto_goes_on_with_what_is_there(weights: Path,
     assert any("cosine similarity" in line for line in lines)
     assert plain.stats.similarity is None
     write_pairs(pairs, pictures, pictures)
-    longer = compute(pairs, weights, tmp_path / "a")
+    longer = compute(pairs, weights, tmp_path / "a", precision="auto", announce=lines.append)
     assert (longer.precision, longer.stats.computed) == ("bf16", 1)
+    assert "bf16: the cache holds 8 of these frames in it" in lines
     with pytest.raises(UsageError, match="fp16"):
         compute(pairs, weights, tmp_path / "a", precision="fp16")
 
@@ -209,7 +210,7 @@ def test_a_precision_that_is_too_far_from_fp32_is_refused(
     with pytest.raises(BackboneError, match=r"bf16.*above 0\.9999999, found 0\.9.*--precision fp32"):
         compute(built, weights, tmp_path, precision="bf16")
     monkeypatch.setattr("recipeflow.features.has_native_bf16", lambda device: True)
-    assert compute(built, weights, tmp_path).precision == "fp32"
+    assert compute(built, weights, tmp_path, precision="auto").precision == "fp32"
 
 
 def test_auto_takes_bf16_where_it_is_faster_and_near(
@@ -219,7 +220,7 @@ def test_auto_takes_bf16_where_it_is_faster_and_near(
     monkeypatch.setattr("recipeflow.features.has_native_bf16", lambda device: True)
     seconds = {"fp32": 2.0, "bf16": 1.0}
     monkeypatch.setattr(backbone_module.FrozenBackbone, "seconds", lambda self, pixels: seconds[self.precision])
-    table = compute(built, weights, tmp_path, announce=lines.append)
+    table = compute(built, weights, tmp_path, precision="auto", announce=lines.append)
     assert table.precision == "bf16" and table.stats.similarity > 0.999
     assert any("2.00 x the speed of fp32" in line for line in lines)
 

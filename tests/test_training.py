@@ -67,6 +67,7 @@ def test_the_paper_preset_is_the_paper():
         ("schedule", "zigzag"),
         ("beta2", 1.0),
         ("views", 3),
+        ("feature_precision", "auto"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(field, value):
@@ -77,6 +78,11 @@ def test_wrong_settings_are_refused_by_name(field, value):
 def test_views_are_for_features_and_not_for_fine_tuning():
     with pytest.raises(UsageError, match=r"expected one view to fine-tune on, .*, found 4"):
         TrainingConfig(views=4, finetune="last")
+
+
+def test_a_precision_of_features_is_not_for_fine_tuning():
+    with pytest.raises(UsageError, match=r"expected no precision of cached features .*, found bf16"):
+        TrainingConfig(feature_precision="bf16", finetune=True)
 
 
 def test_schedules():

@@ -41,9 +41,10 @@ def annotate(
     token: Annotated[str | None, typer.Option(help="What a browser has to bring, in the address printed.")] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
-    """Annotate recipes in the browser: tags, flows and frames, by mouse, each click saved at once.
+    """Annotate recipes in the browser, by mouse.
 
-    The release folder is only read. Every annotator has a layer of their own. Stop with Ctrl-C.
+    Tags, flows and frames; each click is saved at once. The release folder is only read. Every annotator has a layer
+    of their own. Stop with Ctrl-C.
 
     Example:  vrf annotate kitchen --annotator alice
     """
@@ -84,7 +85,7 @@ def annotate_import(
         bool, typer.Option("--suggest", help="Only as suggestions for recipes that are there.")
     ] = False,
 ) -> None:
-    """Take recipes, or suggestions for them, into a database of annotations.
+    """Take recipes, or suggestions for them, into a database.
 
     A folder without annotations.json is taken as plain text: each recipes/<id> with title.txt, ingredients.txt and
     instructions.txt is normalised and cut into words.
@@ -99,7 +100,7 @@ def annotate_import(
         imported = workspace.suggest(str(folder)) if suggest else workspace.import_folder(folder)
     _tell_skipped(imported.skipped)
     what = "suggestions for" if suggest else "new recipes:"
-    output.print(f"{what} {len(imported.added)}{' recipes' if suggest else ''}", markup=False)
+    output.print(f"{what} {len(imported.added)}{' recipes' if suggest else ''}", markup=False, soft_wrap=True)
 
 
 @app.command("annotate-export")
@@ -113,11 +114,12 @@ def annotate_export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Write a layer as an ordinary release folder, as the original tool's text files, or for brat.
+    """Write a layer of annotations as a release folder.
 
-    Works while vrf annotate is running.
+    Or, with --format, as the original tool's text files, or for brat. Works while vrf annotate is running.
 
-    Example:  vrf annotate-export annotations.db alice --layer alice --release kitchen
+    Example:  vrf annotate-export annotations.db mine --layer alice \\
+                --release kitchen
     """
     from recipeflow.annotate.exporting import FORMATS, export_layer
     from recipeflow.annotate.layers import open_layer
@@ -132,7 +134,7 @@ def annotate_export(
         return
     for note in exported.notes:
         errors.print(note, markup=False, soft_wrap=True)
-    output.print(f"wrote {len(exported.recipes)} recipes to {out}", markup=False)
+    output.print(f"wrote {len(exported.recipes)} recipes to {out}", markup=False, soft_wrap=True)
 
 
 def _check_place(db: Path, release: Path | None) -> None:

@@ -28,7 +28,7 @@ def kitchen(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")] = False,
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1)] = None,
 ) -> None:
-    """Cook a simulated release: recipes, flow graphs and pictures, with no download.
+    """Cook a simulated release, with no download.
 
     Every recipe is planned, written in Japanese, annotated and filmed from above. The result is an ordinary release
     folder, marked as simulated, whose statistics are near the official release's.
@@ -41,7 +41,7 @@ def kitchen(
     from recipeflow.kitchen import cook_release
 
     cook_release(out, recipes, seed, used_only, overwrite, workers, pantry)
-    output.print(f"cooked {recipes} recipes into {out}", markup=False)
+    output.print(f"cooked {recipes} recipes into {out}", markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -49,9 +49,9 @@ def check(
     release: ReleaseArgument,
     as_json: Annotated[bool, typer.Option("--json", help="Print the problems as JSON.")] = False,
 ) -> None:
-    """Find everything that is wrong with a release: annotations, texts, addresses and frames.
+    """Find everything that is wrong with a release.
 
-    Problems are listed by kind, each with file, recipe and place.
+    Looks at annotations, texts, addresses and frames. Problems are listed by kind, each with file, recipe and place.
     The exit code is 1 if there are any, and 0 if there are none.
 
     Example:  vrf check kitchen
@@ -72,7 +72,7 @@ def stats(
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
 ) -> None:
-    """Print the paper's statistics of a release, beside the numbers in the paper.
+    """Print the paper's statistics, beside the paper's numbers.
 
     Three tables (r-NE tags, r-FG labels, image annotation) and the figures of its text.
     A dash stands where there is no number: unique actions and ingredients need a release with text.
@@ -108,9 +108,10 @@ def build(
     max_shard_size: Annotated[str, typer.Option(help="Cut Parquet files at about this size.")] = "500MB",
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
 ) -> None:
-    """Write a release as a dataset repository: Parquet files with the images inside, and a dataset card.
+    """Write a release as a dataset repository.
 
-    A release with problems is refused, with the list that `vrf check` prints. The output appears once it is whole.
+    It holds Parquet files with the images inside, and a dataset card, and `load_dataset` reads it. A release with
+    problems is refused, with the list that `vrf check` prints. The output appears once it is whole.
 
     Example:  vrf build kitchen --out vrf
     """
@@ -118,8 +119,9 @@ def build(
 
     from recipeflow.build import build_dataset
     from recipeflow.checking import print_problems
+    from recipeflow.progress import has_terminal
 
-    if not errors.is_terminal:
+    if not has_terminal(errors):
         datasets.disable_progress_bars()
     options = {"skip_bad": skip_bad, "overwrite": overwrite, "num_proc": num_proc, "max_shard_size": max_shard_size}
     try:

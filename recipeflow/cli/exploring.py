@@ -28,10 +28,11 @@ def explore(
     token: Annotated[str | None, typer.Option(help="What a browser has to bring.", show_default=False)] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
 ) -> None:
-    """Look at recipes: a gallery, and for each recipe its flows, image pairs, state trails, graph and program.
+    """Look at recipes in the browser.
 
-    The page is local, and nothing it shows leaves this machine. With --export it is written as a folder of files, to
-    be opened from the disk or put on any web host.
+    A gallery, and for each recipe its flows, image pairs, state trails, graph and program. The page is local, and
+    nothing it shows leaves this machine. With --export it is written as a folder of files, to be opened from the disk
+    or put on any web host.
 
     Example:  vrf explore kitchen
     """
@@ -64,4 +65,8 @@ def _export(library: Library, folder: Path, overwrite: bool) -> None:
         soft_wrap=True,
     )
     if done.pictures and library.source.info.source == "official":
-        errors.print("These pictures belong to the owner of the videos: keep this site to yourself.", markup=False)
+        errors.print(
+            "These pictures belong to the owner of the videos: keep this site to yourself.",
+            markup=False,
+            soft_wrap=True,
+        )

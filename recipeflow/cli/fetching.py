@@ -27,11 +27,12 @@ def download(
     site: Annotated[str | None, typer.Option(help="Fetch the pages from here instead: a mirror.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what became of each recipe as JSON.")] = False,
 ) -> None:
-    """Fetch the official release: annotations, then each recipe's page and video, then its frames.
+    """Fetch the official release.
 
-    One request at a time, with pauses, as robots.txt allows. Stop it whenever you like: the same command goes on, and
-    fetches nothing twice. A page that was edited since it was annotated is told, not used. The exit code is 1 if
-    anything is missing. Texts and videos belong to their owners: see docs/data.md before you pass them on.
+    First the annotations, then each recipe's page and video, then its frames. One request at a time, with pauses, as
+    robots.txt allows. Stop it whenever you like: the same command goes on, and fetches nothing twice. A page that was
+    edited since it was annotated is told, not used. The exit code is 1 if anything is missing. Texts and videos belong
+    to their owners: see docs/data.md before you pass them on.
 
     Example:  vrf download official --used-only
     """
@@ -62,11 +63,12 @@ def frames(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Sample again what is already there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what became of each recipe as JSON.")] = False,
 ) -> None:
-    """Sample the videos of a release: recipes/ID/video.mp4 to recipes/ID/frames/frame_N.jpg.
+    """Sample the videos of a release.
 
-    Frames are counted as the annotation counts them: with fps the integer part of the frame rate, every ceil(fps/3)-th
-    decoded frame is kept. A recipe's frames appear once they are complete; run the command again after an interruption
-    and it goes on. The exit code is 1 if a video could not be sampled.
+    Each recipes/ID/video.mp4 is written as recipes/ID/frames/frame_N.jpg. Frames are counted as the annotation counts
+    them: with fps the integer part of the frame rate, every ceil(fps/3)-th decoded frame is kept. A recipe's frames
+    appear once they are complete; run the command again after an interruption and it goes on. The exit code is 1 if a
+    video could not be sampled.
 
     Example:  vrf frames release --used-only
     """

@@ -28,6 +28,7 @@ ContextOption = Annotated[
     typer.Option(help="What preset best reads of the flow graph: none, modifiers or history.", show_default=False),
 ]
 
+PrecisionOption = Annotated[Literal["fp32", "bf16"], typer.Option(help="Of the cached features.")]
 ViewsOption = Annotated[int, typer.Option(help="Looks at each image: 1, 2 (mirrored too) or 4 (two crops too).")]
 
 
@@ -38,22 +39,28 @@ def features(
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
     batch_size: Annotated[int | None, typer.Option(help="Images at a time; 4 on a CPU, else 64.", min=1)] = None,
-    precision: Annotated[str, typer.Option(help="auto, fp32 or bf16. Features of each are kept apart.")] = "auto",
+    precision: Annotated[
+        str, typer.Option(help="fp32, bf16, or auto, which depends on the machine; each has a cache of its own.")
+    ] = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile; pays from 10,000 images.")] = False,
     views: ViewsOption = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
-    """Compute the backbone's features of all images once, for training, experiments and search.
+    """Compute the features of all images once.
 
-    Each different image is computed once, however many rows show it. Features are kept in a cache, by content of the
-    image, backbone, weights, transform and precision, so that an added recipe costs its own images only, and an
-    interrupted run goes on where it was. The cache is in ~/.cache/recipeflow/features, or below $RECIPEFLOW_CACHE or
-    $XDG_CACHE_HOME; its folders may be deleted at any time.
+    Training, experiments and search then read them. Each different image is computed once, however many rows show it.
+    Features are kept in a cache, by content of the image, backbone, weights, transform and precision, so that an added
+    recipe costs its own images only, and an interrupted run goes on where it was. The cache is in
+    ~/.cache/recipeflow/features, or below $RECIPEFLOW_CACHE or $XDG_CACHE_HOME; its folders may be deleted at any
+    time.
 
-    The default backbone needs no network. The paper's comes from the Hub: --backbone resnet152.tv_in1k --weights timm
+    The default backbone needs no network. The paper's comes from the Hub:
 
-    With several processes or machines, which share the work and the cache folder:
-    accelerate launch -m recipeflow.cli features vrf --cache /shared/features
+        vrf features vrf --backbone resnet152.tv_in1k --weights timm
+
+    With several processes or machines, which share the work and the folder:
+
+        accelerate launch -m recipeflow.cli features vrf --cache /shared
 
     Example:  vrf features vrf
     """
@@ -91,13 +98,16 @@ def train(
     fold: Annotated[int | None, typer.Option(help="Hold this fold out and test on it; none trains on all.")] = None,
     preset: PresetOption = "fast",
     context: ContextOption = None,
-    inputs: Annotated[str, typer.Option(help="What a query is made of, joined by +.")] = "action+object+image",
+    inputs: Annotated[
+        str, typer.Option(help="What a query is made of: action, object and image, joined by +.")
+    ] = "action+object+image",
     seed: Annotated[int, typer.Option(help="Fixes initial weights, batches and negatives.")] = 0,
     finetune: Annotated[bool, typer.Option("--finetune", help="Train the backbone too, on augmented pixels.")] = False,
     finetune_stage: Annotated[
         Literal["all", "last"] | None,
         typer.Option(help="The same with all stages of the backbone, or with its last one.", show_default=False),
     ] = None,
+    precision: PrecisionOption = "fp32",
     views: ViewsOption = 1,
     epochs: Annotated[int | None, typer.Option(help="Instead of the preset's.", min=1)] = None,
     recipes_per_batch: Annotated[int | None, typer.Option(help="Likewise, over all processes.", min=1)] = None,
@@ -115,13 +125,14 @@ def train(
     tracker: Annotated[list[str] | None, typer.Option(help="Log to this, such as tensorboard.")] = None,
     push_to: Annotated[str | None, typer.Option(help="OWNER/NAME on the Hub for the finished model.")] = None,
 ) -> None:
-    """Train one model; run the same command again to go on after an interruption.
+    """Train one model; run the same command again to resume.
 
     The backbone is frozen and its features come from the cache, unless you fine-tune it: then frames are decoded,
     augmented and sent through it in every step.
 
-    Several GPUs or machines: accelerate launch -m recipeflow.cli train vrf --out run
-    (docs/training.md has a configuration file for each case.)
+    With several GPUs or machines (docs/training.md has a file for each case):
+
+        accelerate launch -m recipeflow.cli train vrf --out run
 
     Example:  vrf train vrf --fold 0 --out run
     """
@@ -135,6 +146,7 @@ def train(
         preset,
         seed=seed,
         finetune="last" if finetune_stage == "last" else finetune or finetune_stage == "all",
+        feature_precision=precision,
         views=views,
         epochs=epochs,
         recipes_per_batch=recipes_per_batch,
@@ -162,9 +174,14 @@ def train(
     figures = {} if trainer.eval_data is None else trainer.evaluate()
     pushed = trainer.push_to_hub(push_to) if push_to else None
     if trainer.accelerator.is_main_process:
-        output.print(f"wrote {out}/model", *(f"{name} {value:.4g}" for name, value in figures.items()), markup=False)
+        output.print(
+            f"wrote {out}/model",
+            *(f"{name} {value:.4g}" for name, value in figures.items()),
+            markup=False,
+            soft_wrap=True,
+        )
         if pushed:
-            output.print(pushed, markup=False)
+            output.print(pushed, markup=False, soft_wrap=True)
     trainer.accelerator.end_training()
 
 
@@ -183,7 +200,7 @@ def evaluate(
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
 ) -> None:
-    """Rank post-action images with a saved model, and print the figures as JSON.
+    """Rank images with a saved model; print figures as JSON.
 
     Of the dataset that a model was trained on, name the fold that was held out. A dataset that it has never seen is
     tested whole: every row that has what the model needs asks among all images, or, with --candidates fold, among
@@ -228,6 +245,7 @@ def experiment(
     out: Annotated[Path, typer.Option(help="The experiment's folder.")] = Path("experiment"),
     preset: PresetOption = "fast",
     context: ContextOption = None,
+    precision: PrecisionOption = "fp32",
     views: ViewsOption = 1,
     rows: Annotated[str, typer.Option(help="Rows of the table, joined by commas.")] = "random,text,image,both",
     folds: Annotated[str, typer.Option(help="Which folds, such as 0,1,2; all ten by default.")] = "",
@@ -240,9 +258,10 @@ def experiment(
     cache: CacheOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Run the paper's experiment: cross-validation for every set of inputs, beside the paper's figures.
+    """Run the paper's experiment, beside the paper's figures.
 
-    Rows: random, text, image, both (the paper's), verb, object, verb-image. Finished folds are not run again.
+    It is a cross-validation for every set of inputs. Rows: random, text, image, both (the paper's), verb, object,
+    verb-image. Finished folds are not run again.
 
     Example:  vrf experiment vrf --folds 0,1,2 --out experiment
     """
@@ -251,7 +270,7 @@ def experiment(
     from recipeflow.rows import parse_folds, parse_rows
     from recipeflow.saving import check_writable
 
-    config = get_preset(preset, views=views).with_context(context)
+    config = get_preset(preset, feature_precision=precision, views=views).with_context(context)
     names, numbers = [row.name for row in parse_rows(rows.split(","))], parse_folds(folds)
     check_dataset(dataset)
     check_writable(out)
@@ -265,7 +284,9 @@ def experiment(
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
     else:
         output.print(short_table(results).rich(), results_notes(results), sep="\n")
-        output.print(f"all figures and plots: {out}/results.md; with pictures: {out}/report.html", markup=False)
+        output.print(
+            f"all figures and plots: {out}/results.md; with pictures: {out}/report.html", markup=False, soft_wrap=True
+        )
 
 
 @app.command()
@@ -279,9 +300,10 @@ def report(
         Path | None, typer.Option(help="The page; report.html in the folder by default.", show_default=False)
     ] = None,
 ) -> None:
-    """Make the page of an experiment again: tables, curves, queries with pictures, accuracy by word, a map.
+    """Make the page of an experiment again.
 
-    It is one file that needs no network and runs no script; `vrf experiment` writes it too.
+    It has tables, curves, queries with pictures, accuracy by word and a map. It is one file that needs no network and
+    runs no script; `vrf experiment` writes it too.
 
     Example:  vrf report experiment --dataset vrf
     """
@@ -300,8 +322,8 @@ def report(
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="The folder of an experiment.", show_default=False)],
-    second: Annotated[Path, typer.Argument(help="Another, on the same images.", show_default=False)],
+    first: Annotated[Path, typer.Argument(metavar="FIRST", help="The folder of an experiment.", show_default=False)],
+    second: Annotated[Path, typer.Argument(metavar="SECOND", help="Another, on the same images.", show_default=False)],
     row: Annotated[str, typer.Option(help="Which row of their tables.")] = "both",
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,

@@ -20,10 +20,11 @@ def program(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; the survey then holds all programs.")] = False,
 ) -> None:
-    """Print a recipe's flow graph as a cooking program, or survey the programs of a whole release.
+    """Print a recipe as a cooking program, or survey a release.
 
-    Inputs are the foods of the ingredient list, steps are the actions, arguments are the flows. Where a release has no
-    text, word ids stand for it. The survey counts the recipes that end in one dish, and names the rest.
+    The program is made of the flow graph: inputs are the foods of the ingredient list, steps are the actions,
+    arguments are the flows. Where a release has no text, word ids stand for it. The survey counts the recipes that end
+    in one dish, and names the rest.
 
     Example:  vrf program kitchen kitchen-0-0003
     """
@@ -56,10 +57,11 @@ def agreement(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
 ) -> None:
-    """Compare two annotations of the same recipes: the paper's precision, recall and F-measure.
+    """Compare two annotations of the same recipes.
 
-    One row each for r-NEs, flows and images, and a table for each of them by tag, label and kind of image.
-    Recipes that only one of the two has are named. A layer of vrf annotate is given as annotations.db:alice.
+    Prints the paper's precision, recall and F-measure. One row each for r-NEs, flows and images, and a table for each
+    of them by tag, label and kind of image. Recipes that only one of the two has are named. A layer of vrf annotate is
+    given as annotations.db:alice.
 
     Example:  vrf agreement first second --markdown > AGREEMENT.md
     """

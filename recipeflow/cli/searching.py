@@ -36,9 +36,10 @@ def index(
     weights: WeightsFileOption = None,
     cache: CacheOption = None,
 ) -> None:
-    """Embed all post-action images of a dataset with a model, for `vrf search` and the model's pipeline.
+    """Embed the images of a dataset, for search.
 
-    The index is a folder beside the model's weights and is pushed and pulled with them. It holds the images.
+    `vrf search` and the model's pipeline find their answers among its post-action images. The index is a folder beside
+    the model's weights and is pushed and pulled with them. It holds the images.
 
     Example:  vrf index vrf --model run/model
     """
@@ -80,12 +81,12 @@ def calibrate(
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
 ) -> None:
-    """Find out how sure a model may be of its answers, on recipes that it was not trained on.
+    """Find out how sure a model may be of its answers.
 
-    A temperature turns similarities into probabilities, and a least confidence tells when to say "not sure". Both are
-    fitted for each kind of query that the model can take, with or without a picture and a context, on every second
-    recipe of the fold; the figures printed are those of the other recipes. From then on `vrf search` gives a
-    confidence with each answer.
+    This is measured on recipes that it was not trained on. A temperature turns similarities into probabilities, and a
+    least confidence tells when to say "not sure". Both are fitted for each kind of query that the model can take, with
+    or without a picture and a context, on every second recipe of the fold; the figures printed are those of the other
+    recipes. From then on `vrf search` gives a confidence with each answer.
 
     Example:  vrf calibrate vrf --model run/model
     """
@@ -161,11 +162,13 @@ def search(
     weights: WeightsFileOption = None,
     cache: CacheOption = None,
 ) -> None:
-    """Ask what an object will look like after an action: words, a picture or both, as the model was trained.
+    """Ask what an object will look like after an action.
 
-    A model that `vrf calibrate` has seen tells how likely each answer is right, and says when it is not sure.
+    Ask with words, a picture or both, as the model was trained. A model that `vrf calibrate` has seen tells how likely
+    each answer is right, and says when it is not sure.
 
-    Example:  vrf search --action 千切り --object キャベツ --image cabbage.jpg --picture found.png
+    Example:  vrf search --action 千切り --object キャベツ --image cabbage.jpg \\
+                --picture found.png
     """
     query = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
     _check_search(query, model, dataset, picture)
@@ -193,7 +196,7 @@ def search(
     else:
         _print_answers(rows, len(retriever.index))
     if unknown:
-        errors.print(f"not in the model's vocabulary: {', '.join(unknown)}", markup=False)
+        errors.print(f"not in the model's vocabulary: {', '.join(unknown)}", markup=False, soft_wrap=True)
     if picture is not None:
         _draw(query, rows, picture)
 
@@ -283,6 +286,8 @@ def _quiet_in_pipes() -> None:
     import datasets
     from transformers.utils import logging
 
-    if not errors.is_terminal:
+    from recipeflow.progress import has_terminal
+
+    if not has_terminal(errors):
         datasets.disable_progress_bars()
         logging.disable_progress_bar()

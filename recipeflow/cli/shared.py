@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
 
+from recipeflow import __version__
+from recipeflow.cli.help_pages import App, HelpGroup
 from recipeflow.errors import StoppedError, causes
 from recipeflow.saving import cannot_write, write_failure
 
 
-class Commands(TyperGroup):
+class Commands(HelpGroup):
     """The commands; whatever they raise for want of patience or of disk space leaves them as one of our errors."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -50,7 +51,7 @@ def _is_interrupt(error: BaseException) -> bool:
     )
 
 
-app = typer.Typer(
+app = App(
     cls=Commands,
     no_args_is_help=True,
     add_completion=False,
@@ -60,6 +61,22 @@ app = typer.Typer(
 )
 output = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vrf {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def before_every_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command; the help of the application is `app`'s own."""
+
 
 DatasetArgument = Annotated[
     Path,

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recipeflow.cli.help_pages import App
 from recipeflow.cli.shared import app, errors, output
 
 if TYPE_CHECKING:
     from recipeflow.transfer import Push
 
-push = typer.Typer(no_args_is_help=True, help="Send a dataset or a model to the Hub, as one commit.")
-pull = typer.Typer(no_args_is_help=True, help="Fetch a dataset or a model from the Hub into a folder.")
+push = App(no_args_is_help=True, help="Send a dataset or a model to the Hub, as one commit.")
+pull = App(no_args_is_help=True, help="Fetch a dataset or a model from the Hub into a folder.")
 app.add_typer(push, name="push")
 app.add_typer(pull, name="pull")
 
@@ -69,11 +70,12 @@ def push_model(
     official_frames: FramesOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Send a model to the Hub: weights, code, processor, index, and a card with what was measured.
+    """Send a model to the Hub, with code, index and card.
 
     The card shows the results of an experiment beside the paper's, or else the run's own figures.
 
-    Example:  vrf push model run OWNER/NAME --results experiment/results.json --dataset OWNER/DATASET
+    Example:  vrf push model run OWNER/NAME --dataset OWNER/DATASET \\
+                --results experiment/results.json
     """
     from recipeflow.folders import find_package
     from recipeflow.images import check_card_picture
@@ -99,7 +101,7 @@ def pull_dataset(
     from recipeflow import hub
 
     _transfer(lambda: hub.pull_dataset(repo, folder, revision=revision, overwrite=overwrite))
-    output.print(f"pulled {repo} into {folder}", markup=False)
+    output.print(f"pulled {repo} into {folder}", markup=False, soft_wrap=True)
 
 
 @pull.command("model")
@@ -113,14 +115,16 @@ def pull_model(
     from recipeflow import hub
 
     _transfer(lambda: hub.pull_model(repo, folder, revision=revision, overwrite=overwrite))
-    output.print(f"pulled {repo} into {folder}", markup=False)
+    output.print(f"pulled {repo} into {folder}", markup=False, soft_wrap=True)
 
 
 def _transfer(work: Callable[[], Any]) -> Any:
     """Do it with a progress bar where there is somebody to watch it, and stop at once at Ctrl-C."""
     from huggingface_hub.utils import disable_progress_bars
 
-    if not errors.is_terminal:
+    from recipeflow.progress import has_terminal
+
+    if not has_terminal(errors):
         disable_progress_bars()
     previous = signal.signal(signal.SIGINT, _stop)
     try:
