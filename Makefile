@@ -7,7 +7,7 @@ DEV := $(VENV)/.ready-dev
 RECIPES ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo experiment space test check bench clean
+.PHONY: help setup demo experiment space test check dist bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,11 @@ INSTALL_CHROMIUM := { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && 
 check: $(DEV)  ## Lint and check the format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+dist: $(DEV)  ## Build wheel and sdist into dist/, and check what a package index would show of them
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
 
 bench: $(DEV)  ## Run the benchmarks; each prints ratios measured in one run
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

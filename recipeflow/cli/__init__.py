@@ -14,6 +14,7 @@ from recipeflow.cli import data, fetching, reading, exploring, annotating, learn
 # isort: on
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import VRFError
+from recipeflow.extras import naming_extras
 
 
 def main() -> None:
@@ -21,7 +22,8 @@ def main() -> None:
     # Files can hold what a terminal cannot show; a report about them is not to fail on it.
     sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with naming_extras():
+            app()
     except VRFError as error:
         errors.print(f"[bold red]error:[/] [not bold]{type(error).__name__}[/]:", end=" ")
         errors.print(str(error), markup=False, soft_wrap=True)
