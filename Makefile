@@ -7,7 +7,7 @@ DEV := $(VENV)/.ready-dev
 RECIPES ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo experiment space test check dist bench clean
+.PHONY: help setup demo experiment space test check docs dist bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,9 +71,17 @@ test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font f
 INSTALL_CHROMIUM := { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
 	&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk > /dev/null; } || true
 
-check: $(DEV)  ## Lint and check the format
+check: $(DEV)  ## Lint; check format, spelling, workflows and citation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/typos
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/pre-commit validate-config
+
+docs: $(DEV)  ## Build the documentation site with its API reference into build/docs; broken links fail
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open build/docs/index.html"
 
 dist: $(DEV)  ## Build wheel and sdist into dist/, and check what a package index would show of them
 	rm -rf dist
@@ -84,4 +92,4 @@ bench: $(DEV)  ## Run the benchmarks; each prints ratios measured in one run
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:  ## Remove what demo and tests wrote, and the virtual environment
-	rm -rf $(VENV) .cache demo/kitchen demo/vrf demo/experiment demo/space demo/pairs.png .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache build dist demo/kitchen demo/vrf demo/experiment demo/space demo/pairs.png .pytest_cache .ruff_cache .hypothesis
