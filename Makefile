@@ -80,8 +80,8 @@ check: $(DEV)  ## Lint; check format, spelling, workflows and citation
 	$(BIN)/pre-commit validate-config
 
 docs: $(DEV)  ## Build the documentation site with its API reference into build/docs; broken links fail
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "open build/docs/index.html"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict  # with --quiet, strict mode would see no warnings
+	@echo "look at it: $(BIN)/python -m http.server --directory build/docs --bind 127.0.0.1"
 
 dist: $(DEV)  ## Build wheel and sdist into dist/, and check what a package index would show of them
 	rm -rf dist

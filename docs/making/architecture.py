@@ -93,8 +93,8 @@ ARROWS = (
 def draw() -> str:
     """The picture as the text of an SVG file."""
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        'font-family="system-ui, sans-serif" font-size="13" fill="#1b1b1b">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'role="img" font-family="system-ui, sans-serif" font-size="13" fill="#1b1b1b">',
         "<title>From recipes to a release folder, to a dataset, to models and the Hub</title>",
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0 0 8 4 0 8z" fill="#555"/></marker></defs>',
