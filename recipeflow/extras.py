@@ -42,6 +42,6 @@ def naming_extras() -> Iterator[None]:
             raise
         extra = EXTRA_OF[library]
         raise MissingExtraError(
-            f"expected {library}, which this command needs, found it not installed; run "
+            f"expected {library}, which this command needs, found that it is not installed; run "
             f"`pip install 'recipeflow[{extra}]'`, or `pip install '.[{extra}]'` in a clone"
         ) from error

@@ -175,6 +175,23 @@ def test_recipes_are_annotated_without_torch(cooked, place, programs):
     assert (server.returncode, "Traceback" in rest) == (0, False), rest
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("download", "out", "--annotations", "nowhere", "--annotations-only"), "MissingFileError"),
+        (("frames", "kitchen"), "no video: "),
+        (("push", "dataset", "vrf", "someone/data", "--dry-run"), "HF_HUB_OFFLINE"),
+        (("compare", "one", "other"), "vrf experiment"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_what_needs_more_than_a_release_gets_as_far_as_that_without_torch(run, dataset, arguments, message):
+    done = run("vrf", *arguments)
+    assert message in done.stdout + done.stderr
+    assert "MissingExtraError" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_plain_text_is_cut_into_words_without_torch(run, place):
     folder = place / "plain" / "recipes" / "tomato"
     folder.mkdir(parents=True)
