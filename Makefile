@@ -7,7 +7,7 @@ DEV := $(VENV)/.ready-dev
 RECIPES ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo experiment space test check bench clean
+.PHONY: help setup demo experiment space test check docs dist bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,12 +71,25 @@ test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font f
 INSTALL_CHROMIUM := { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
 	&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk > /dev/null; } || true
 
-check: $(DEV)  ## Lint and check the format
+check: $(DEV)  ## Lint; check format, spelling, workflows and citation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/typos
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/pre-commit validate-config
+
+docs: $(DEV)  ## Build the documentation site with its API reference into build/docs; broken links fail
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict  # with --quiet, strict mode would see no warnings
+	@echo "look at it: $(BIN)/python -m http.server --directory build/docs --bind 127.0.0.1"
+
+dist: $(DEV)  ## Build wheel and sdist into dist/, and check what a package index would show of them
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
 
 bench: $(DEV)  ## Run the benchmarks; each prints ratios measured in one run
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:  ## Remove what demo and tests wrote, and the virtual environment
-	rm -rf $(VENV) .cache demo/kitchen demo/vrf demo/experiment demo/space demo/pairs.png .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache build dist demo/kitchen demo/vrf demo/experiment demo/space demo/pairs.png .pytest_cache .ruff_cache .hypothesis

@@ -41,6 +41,10 @@ class VRFError(Exception):
     """Base of all errors that are the user's to mend; the command line prints them without a traceback."""
 
 
+class MissingExtraError(VRFError):
+    """A library of a part of this project that is not installed."""
+
+
 class ReleaseProblem(VRFError):
     """Something wrong at one place of a release folder.
 

@@ -15,6 +15,7 @@ from recipeflow.cli import data, fetching, reading, exploring, annotating, learn
 # isort: on
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import StoppedError, VRFError
+from recipeflow.extras import naming_extras
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit code of every command after Ctrl-C, as shells have it."""
@@ -25,7 +26,8 @@ def main() -> None:
     # Files can hold what a terminal cannot show; a report about them is not to fail on it.
     sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with naming_extras():
+            app()
     except StoppedError as error:
         errors.print(f"\ninterrupted; {error}", markup=False, soft_wrap=True)
         sys.exit(INTERRUPTED)

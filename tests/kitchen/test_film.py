@@ -49,8 +49,8 @@ def test_the_after_frame_is_often_the_next_before_frame():
     recipes = [devise_recipe(0, index).recipe for index in range(50)]
     shared = before = 0
     for recipe in recipes:
-        afters = {change.after for change in recipe.state_changes}
-        befores = [change.before for change in recipe.state_changes if change.before]
-        shared += sum(number in afters for number in befores)
-        before += len(befores)
+        ends = {change.after for change in recipe.state_changes}
+        starts = [change.before for change in recipe.state_changes if change.before]
+        shared += sum(number in ends for number in starts)
+        before += len(starts)
     assert 0.3 < shared / before < 0.8

