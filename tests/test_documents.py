@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from recipeflow.cli import app
-from tests.documents import PAGES, ROOT, find_blocks, find_spans, make_targets, split_command, vrf_arguments
+from tests.documents import PAGES, README, ROOT, find_blocks, find_spans, make_targets, split_command, vrf_arguments
 
 OWN = ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "vrf_dataset", "index_vrf", "pipeline_vrf")
 LANGUAGES = {"sh", "python", "bibtex", ""}
@@ -92,9 +92,10 @@ def test_every_block_is_of_a_known_language():
 
 
 snippets = [pytest.param(block.text, id=block.place) for block in blocks if block.language == "python"]
+examples = [pytest.param(path.read_text("utf-8"), id=path.name) for path in (ROOT / "examples").glob("*.py")]
 
 
-@pytest.mark.parametrize("code", snippets)
+@pytest.mark.parametrize("code", snippets + examples)
 def test_snippets_compile_and_import_what_exists(code):
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] in OWN:
@@ -102,14 +103,25 @@ def test_snippets_compile_and_import_what_exists(code):
             assert [name.name for name in node.names if not hasattr(module, name.name)] == []
 
 
-def test_commands_of_the_makefile_are_read_by_their_parser():
+def makefile_commands() -> list[list[str]]:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line.startswith("\t$(BIN)/vrf ")]
-    assert len(lines) > 5
-    for line in lines:
-        plain = line.replace("$(BIN)/", "").replace("$(RECIPES)", "200").replace("$*", "text")
-        for words in split_command(re.sub(r"\$\(\w+\)", "value", plain.replace("$(INPUTS_text)", "action"))):
-            parse(words[1:])
+    for variable, value in {"$(BIN)/": "", "$(RECIPES)": "200", "$(INPUTS_$*)": "image", "$*": "image"}.items():
+        text = text.replace(variable, value)
+    return [words for line in re.findall(r"^\t(vrf .*)$", text, re.MULTILINE) for words in split_command(line)]
+
+
+def test_commands_of_the_makefile_are_read_by_their_parser():
+    assert len(makefile_commands()) > 5
+    for words in makefile_commands():
+        parse(words[1:])
+
+
+def test_make_demo_begins_as_the_readme_does():
+    """The same kitchen, checked and built in the same way, so that its figures are those of the README."""
+    block = next(block for block in blocks if block.page == README and "vrf kitchen" in block.text)
+    shown = [words for line in block.commands for words in split_command(line)]
+    demo = [[word.removeprefix("demo/") for word in words if word != "--overwrite"] for words in makefile_commands()]
+    assert demo[: len(shown)] == shown
 
 
 def all_commands(command: TyperCommand | TyperGroup = group, name: str = "vrf") -> Iterator:

@@ -21,14 +21,14 @@ import pytest
 from recipeflow.kitchen import cook_release
 from recipeflow.kitchen.cooking import CookedRecipe
 from recipeflow.release import read_frames, read_release
-from tests.annotate.serving import Client
-from tests.documents import README, Block, find_blocks, make_targets, split_command, vrf_arguments
+from tests.documents import README, ROOT, Block, find_blocks, make_targets, split_command, vrf_arguments
 from tests.hub.repositories import User
 from tests.hub.server import HubServer
 from tests.site.server import Site
 
 TOKEN = "hf_theReadersOwnToken"
 MADE = [
+    "pairs.png",
     "cabbage.jpg",
     "found.png",
     "annotations.db",
@@ -63,23 +63,8 @@ def substitutions(site: str, release: Path) -> dict[str, str]:
     }
 
 
-def open_page(address: str) -> None:
-    with urllib.request.urlopen(address, timeout=60) as answer:
-        assert b"<!doctype html>" in answer.read().lower()
-
-
-def tag_a_word(address: str) -> None:
-    """What the README asks the reader to do there: an export of a layer without a click is refused."""
-    open_page(address)
-    client = Client()
-    client.url = address.rstrip("/")
-    word = {"op": "tag", "section": 0, "line": 0, "start": 0, "end": 1, "tag": "F"}
-    status, answer = client.save("kitchen-1-0000", word)
-    assert status == 200, answer
-
-
-SERVERS = {"annotate": tag_a_word, "explore": open_page}
-"""Commands that run until Ctrl-C, and what is done on their page."""
+SERVERS = {"annotate", "explore"}
+"""Commands that run until Ctrl-C."""
 
 
 def kind_of(command: str) -> str:
@@ -104,7 +89,7 @@ class Typist:
 
     def type(self, block: Block) -> None:
         if block.language == "python":
-            self.run(block, sys.executable, "-c", block.text)
+            self.run(block.place, sys.executable, "-c", block.text)
             return
         commands = [self.replace(command) for command in block.commands]
         for kind, group in groupby(commands, kind_of):
@@ -113,9 +98,9 @@ class Typist:
             elif kind == "server":
                 (command,) = group
                 assert command == commands[-1], f"{block.place}: Ctrl-C would swallow what is pasted after a server"
-                self.serve(block, command)
+                self.serve(block.place, command)
             else:
-                self.run(block, "bash", "-e", "-c", "\n".join(group))
+                self.run(block.place, "bash", "-e", "-c", "\n".join(group))
 
     def replace(self, command: str) -> str:
         for old, new in self.replacements.items():
@@ -138,14 +123,14 @@ class Typist:
                 alarm.cancel()
                 kill_group(process)
 
-    def run(self, block: Block, *command: str) -> None:
+    def run(self, place: str, *command: str) -> None:
         with self.start(*command) as process:
             printed, _ = process.communicate()
-        assert process.returncode == 0, f"{block.place}: exit code {process.returncode} of\n{command[-1]}\n{printed}"
-        assert "Traceback" not in printed, f"{block.place}: {printed}"
+        assert process.returncode == 0, f"{place}: exit code {process.returncode} of\n{command[-1]}\n{printed}"
+        assert "Traceback" not in printed, f"{place}: {printed}"
 
-    def serve(self, block: Block, command: str) -> None:
-        """Start a server, use the page at the address that it prints, and stop it with Ctrl-C."""
+    def serve(self, place: str, command: str) -> None:
+        """Start a server, open the page at the address that it prints, and stop it with Ctrl-C."""
         with self.start("bash", "-e", "-c", f"exec {command}") as process:
             printed = []
             for line in process.stdout:
@@ -153,12 +138,13 @@ class Typist:
                 if found := re.search(r"http://127\.0\.0\.1:\d+/\S*", line):
                     break
             else:
-                pytest.fail(f"{block.place}: no address was printed by {command}: {''.join(printed)}")
-            SERVERS[command.split()[1]](found[0])
+                pytest.fail(f"{place}: no address was printed by {command}: {''.join(printed)}")
+            with urllib.request.urlopen(found[0], timeout=60) as answer:
+                assert b"<!doctype html>" in answer.read().lower()
             os.killpg(process.pid, signal.SIGINT)
             rest, _ = process.communicate(timeout=60)
         assert "Traceback" not in rest
-        assert process.returncode in (0, 130), f"{block.place}: {rest}"
+        assert process.returncode in (0, 130), f"{place}: {rest}"
 
 
 def kill_group(process: subprocess.Popen) -> None:
@@ -209,6 +195,7 @@ def test_the_readme_works_when_it_is_typed_from_top_to_bottom(tmp_path, hub, sit
     for block in find_blocks(README):
         if block.language in ("sh", "python"):
             typist.type(block)
+    typist.run("examples/first_look.py", sys.executable, str(ROOT / "examples" / "first_look.py"))  # as make demo does
     assert typist.replaced == set(replacements), "a substitution is not needed any more"
     assert [name for name in MADE if not (folder / name).exists()] == []
     assert hub.state.repositories.keys() == {("dataset", "lab/salads"), ("model", "lab/after-cooking")}
