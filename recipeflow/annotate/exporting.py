@@ -91,7 +91,8 @@ def _choose(store: Store, layer: Layer, only: Collection[str] | None, done: bool
     if done:
         documents = [document for document in documents if len(document.done) == len(STEPS)]
     if not documents:
-        reason = f"expected recipes that {layer.name} has {'finished' if done else 'begun'}, found none to export"
+        state, advice = ("finished", "leave --done out") if done else ("begun", "tag a word with vrf annotate first")
+        reason = f"expected recipes that {layer.name} has {state}, found none to export; {advice}"
         raise RefusedError("release", reason, problems=[])
     left = len(wanted) - len(documents)
     return documents, [f"left out, not {'done' if done else 'begun'} yet: {left} recipes"] if left else []

@@ -95,7 +95,7 @@ def test_a_blank_layer_exports_only_what_was_begun(release, tmp_path):
     with Store(tmp_path / "annotations.db") as store:
         workspace = Workspace(store, blank=True)
         layer = take_in(workspace, release)
-        with pytest.raises(RefusedError, match="found none to export"):
+        with pytest.raises(RefusedError, match="found none to export; tag a word with vrf annotate first"):
             export_layer(store, layer, tmp_path / "out")
         workspace.save(
             EGG.id, layer, 0, "a1", {"op": "tag", "section": 0, "line": 0, "start": 0, "end": 1, "tag": "F"}
