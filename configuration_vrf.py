@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib.metadata import version
@@ -302,7 +302,7 @@ class VRFConfig(PreTrainedConfig):
         if unknown := cls._unknown_keys(config_dict):
             nearest = {key: _nearest(key, cls.own_fields(), cutoff=0.85) for key in unknown}
             named = [f"{key} (did you mean {near[0]}?)" if near else key for key, near in nearest.items()]
-            logger.warning(f"The config holds what {cls.__name__} does not know, and is read without: {', '.join(named)}")
+            logger.warning(f"ignored what {cls.__name__} does not know in the saved config: {', '.join(named)}")
         return super().from_dict({key: value for key, value in config_dict.items() if key not in unknown}, **kwargs)
 
     @classmethod
@@ -376,7 +376,8 @@ class VRFConfig(PreTrainedConfig):
 
 MODEL_CARD = """---
 library_name: transformers
-tags:
+pipeline_tag: image-feature-extraction
+{base_model}tags:
 - visual-recipe-flow
 - image-retrieval
 - cooking
@@ -389,21 +390,19 @@ A joint embedding model of [Visual Recipe Flow](https://github.com/kskshr/Visual
 {inputs}.
 
 ```python
-import torch
-from transformers import AutoModel, AutoProcessor
+from transformers import AutoModel
 
 repo = "{repo}"  # this repository: its name on the Hub, or the folder that holds it
 model = AutoModel.from_pretrained(repo, trust_remote_code=True)
-processor = AutoProcessor.from_pretrained(repo, trust_remote_code=True)
 
-query = processor({example})
-candidates = processor(post_images=["after_1.jpg", "after_2.jpg"])
-with torch.no_grad():
-    similarity = model.get_query_embeds(**query) @ model.get_image_embeds(**candidates).T
-print(similarity)  # one row a query, one column a candidate: the larger, the better the fit
+query = model.encode_queries({example})
+candidates = model.encode_images(["after_1.jpg", "after_2.jpg"])
+print(query @ candidates.T)  # one row per query, one column per candidate: the larger, the better the fit
 ```
 
 Words may come as a string, split at its spaces, or as a list of words; images as paths, PIL images or arrays.{more}
+Other forms of a word, such as 切る or きる for 切, are understood; a warning names words that the model does not know.
+`AutoProcessor.from_pretrained(repo, trust_remote_code=True)` makes the tensors that the model itself takes.
 
 | | |
 |---|---|
@@ -438,12 +437,37 @@ CONTEXT_WORDING = {
 }
 
 
-def model_card(config: VRFConfig, repo: str = ".") -> str:
-    """Write the README of a saved model: what it is and code that runs as it stands."""
+EXAMPLE_WORDS = {
+    "action": ("千切り", "切", "切り", "切る", "茹で", "混ぜ", "加え"),
+    "object": ("キャベツ", "トマト", "きゅうり", "にんじん", "玉ねぎ", "卵"),
+}
+"""What a card may ask, best first; a model of other recipes is asked for its own most frequent words."""
+
+
+def choose_examples(vocabulary: Mapping[str, int]) -> dict[str, str]:
+    """A verb and an object for the card, of the words that a model knows, which are numbered by frequency."""
+    frequent = sorted(vocabulary, key=vocabulary.get)[2:]  # after those for padding and for unknown words
+    return {
+        part: next((word for word in words if word in vocabulary), next(iter(frequent), words[0]))
+        for part, words in EXAMPLE_WORDS.items()
+    }
+
+
+def model_card(config: VRFConfig, repo: str = ".", words: Mapping[str, str] | None = None) -> str:
+    """Write the README of a saved model: what it is and code that runs as it stands.
+
+    Args:
+        config: The model's.
+        repo: What the code calls it.
+        words: The verb and the object that the code asks, as `choose_examples` finds them.
+    """
     wording = {"action": "an action verb", "object": "the object's name", "image": "a picture from before the action"}
-    example = {"action": 'actions=["切る"]', "object": 'objects=["キャベツ"]', "image": 'pre_images=["before.jpg"]'}
+    words = words or choose_examples({})
+    example = {"action": f'actions=["{words["action"]}"]', "object": f'objects=["{words["object"]}"]'}
+    example["image"] = 'images=["before.jpg"]'
     return MODEL_CARD.format(
         inputs=", ".join(wording[name] for name in config.inputs),
+        base_model=_name_base_model(config),
         example=", ".join(example[name] for name in config.inputs),
         more=(MISSING_USE if config.use_image else "") + (CONTEXT_USE if config.context != "none" else ""),
         beyond=_describe_beyond(config),
@@ -455,6 +479,13 @@ def model_card(config: VRFConfig, repo: str = ".") -> str:
         embedding_dim=config.embedding_dim,
         loss=_describe_loss(config),
     )
+
+
+def _name_base_model(config: VRFConfig) -> str:
+    """The backbone's repository for the card's metadata, where its weights came from there."""
+    if not config.backbone_weights.startswith(f"{HUB_WEIGHTS}, "):
+        return ""
+    return f"base_model: {timm.get_pretrained_cfg(config.backbone).hf_hub_id}\n"
 
 
 def _describe_beyond(config: VRFConfig) -> str:
@@ -479,6 +510,7 @@ __all__ = [
     "READ_ROLES",
     "VRFConfig",
     "check_backbone",
+    "choose_examples",
     "model_card",
     "read_backbone_weights",
     "weights_digest",

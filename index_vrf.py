@@ -23,13 +23,17 @@ from transformers import ProcessorMixin
 try:
     from .calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
     from .configuration_vrf import READ_ROLES, VRFConfig, weights_digest
+    from .package_vrf import INDEX as FOLDER
+    from .package_vrf import INDEX_ABOUT as ABOUT
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
     from calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
     from configuration_vrf import READ_ROLES, VRFConfig, weights_digest
+    from package_vrf import INDEX as FOLDER
+    from package_vrf import INDEX_ABOUT as ABOUT
 
-FOLDER, ABOUT, ROWS, VECTORS = "index", "index.json", "rows.parquet", "vectors.faiss"
+ROWS, VECTORS = "rows.parquet", "vectors.faiss"
 FORMAT = 1
 EMBEDDING = "embedding"
 """The name of the FAISS index on the table of candidates."""

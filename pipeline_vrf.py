@@ -11,19 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import snapshot_download
 from transformers import BatchFeature, Pipeline, PreTrainedModel
 
 try:
-    from .calibration_vrf import FILE as CALIBRATION
     from .calibration_vrf import kind_of, query_kinds
-    from .index_vrf import FOLDER, VRFIndex, arrange_queries
+    from .index_vrf import VRFIndex, arrange_queries
+    from .package_vrf import find_folder
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
-    from calibration_vrf import FILE as CALIBRATION
     from calibration_vrf import kind_of, query_kinds
-    from index_vrf import FOLDER, VRFIndex, arrange_queries
+    from index_vrf import VRFIndex, arrange_queries
+    from package_vrf import find_folder
 
 TASK = "post-action-retrieval"
 KIND = "kind"
@@ -47,7 +46,9 @@ class PostActionRetrievalPipeline(Pipeline):
         super().__init__(model=model, **kwargs)
         if self.processor is None:
             raise ValueError("expected a processor, found none; pass processor=… along with a model in memory")
-        self.index = index if isinstance(index, VRFIndex) else VRFIndex.load(index or _repository(model.name_or_path))
+        self.index = (
+            index if isinstance(index, VRFIndex) else VRFIndex.load(index or find_folder(model, model._loading))
+        )
         self.index.check_model(model)
 
     def _sanitize_parameters(
@@ -78,13 +79,6 @@ class PostActionRetrievalPipeline(Pipeline):
         """
         kind = query_kinds(self.model.config.query_parts)[int(outputs[KIND])]
         return self.index.nearest(outputs["query_embeds"].numpy(), top_k, min_confidence, [kind])[0]
-
-
-def _repository(name: str) -> Path:
-    """The folder of a model, fetched from the Hub as far as its index and its calibration go."""
-    if Path(name).is_dir():
-        return Path(name)
-    return Path(snapshot_download(name, allow_patterns=[f"{FOLDER}/*", CALIBRATION]))
 
 
 CUSTOM_PIPELINES = {

@@ -1,7 +1,7 @@
 """Which word of a model's vocabulary a written word stands for.
 
-Recipes are cut into stems (切, 茹で), and people write dictionary forms, other inflections and kana (切る, 切って, ゆでる,
-きゃべつ). What the vocabulary holds is never replaced, and where a word may stand for several, none is chosen.
+Recipes are cut into stems (切, 茹で), and people write dictionary forms, other inflections and kana (切る, 切って,
+ゆでる, きゃべつ). What the vocabulary holds is never replaced, and where a word may stand for several, none is chosen.
 
 This file travels with every saved processor and imports nothing of the project.
 """
@@ -20,8 +20,8 @@ Forms = dict[str, list[str]]
 """Other ways to write a word, by that word."""
 
 TABLES = ("forms", "readings", "inflected")
-"""From the surest to the least sure: what the dictionary form of a stem is (切: 切る), how words are read (切: きる), and
-the dictionary form of what is inflected already (切り: 切る)."""
+"""From the surest to the least sure: the dictionary form of a stem (切: 切る), how a word is read (切: きる), and the
+dictionary form of what is inflected already (切り: 切る)."""
 
 KANJI = re.compile(r"[\u3400-\u9fff々]")
 JAPANESE = re.compile(r"[\u3041-\u30ff\u3400-\u9fff々]")
@@ -39,7 +39,7 @@ AFTER_KANJI = (
     *(letter + "ます" for letter in "りいきぎしちにびみ"),
     *("って", "った", "いて", "いた", "いで", "いだ", "して", "した", "んで", "んだ"),
 )
-"""Endings of verbs whose stem ends in a consonant. Cut off kana alone, they would make nouns of nouns: からし, から."""
+"""Endings of verbs whose stem ends in a consonant. Cut off kana alone, they would make other words: から of からし."""
 
 
 class WordFinder:
