@@ -56,6 +56,7 @@ except ImportError:
 logger = logging.get_logger(__name__)
 
 WHOLE_NUMBERS = (torch.int32, torch.int64)
+PROCESSOR = "processor_config.json"
 LOADING = ("revision", "cache_dir", "local_files_only")
 SENDING = ("repo_id", "commit_message", "commit_description", "private", "create_pr", "revision", "tags")
 """Arguments that say where in the Hub a model is from, and those of `save_pretrained` that are for the Hub alone."""
@@ -356,8 +357,8 @@ class VRFModel(VRFPreTrainedModel):
         if self._processor is None:
             name = self.name_or_path
             try:
-                if not name:
-                    raise FileNotFoundError("the model was not loaded from anywhere")
+                if not name or (Path(name).is_dir() and not Path(name, PROCESSOR).is_file()):
+                    raise FileNotFoundError(f"no {PROCESSOR} there" if name else "the model was made in memory")
                 self._processor = VRFProcessor.from_pretrained(name, **self._loading)
             except (OSError, ValueError, TypeError) as error:
                 raise OSError(

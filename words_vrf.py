@@ -144,12 +144,12 @@ def _describe_word(word: str, tagger: Any) -> tuple[list[str], list[str], list[s
 
 def _read_verbs(candidates: Iterable[str], tagger: Any) -> dict[str, str]:
     """Those candidates that are dictionary forms of verbs, each with its reading in hiragana."""
-    analysed = {candidate: tagger(candidate) for candidate in candidates}
-    return {
-        candidate: fold_kana(tokens[0].feature.kanaBase)
-        for candidate, tokens in analysed.items()
-        if _is_verb(tokens) and tokens[0].feature.orthBase == candidate
-    }
+    found = {}
+    for candidate in candidates:
+        tokens = tagger(candidate)  # read before the next call, which takes their memory
+        if _is_verb(tokens) and tokens[0].feature.orthBase == candidate:
+            found[candidate] = fold_kana(tokens[0].feature.kanaBase)
+    return found
 
 
 def _is_verb(tokens: Sequence[Any]) -> bool:
