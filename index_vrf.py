@@ -23,13 +23,17 @@ from transformers import ProcessorMixin
 try:
     from .calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
     from .configuration_vrf import READ_ROLES, VRFConfig, weights_digest
+    from .package_vrf import INDEX as FOLDER
+    from .package_vrf import INDEX_ABOUT as ABOUT
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
     from calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
     from configuration_vrf import READ_ROLES, VRFConfig, weights_digest
+    from package_vrf import INDEX as FOLDER
+    from package_vrf import INDEX_ABOUT as ABOUT
 
-FOLDER, ABOUT, ROWS, VECTORS = "index", "index.json", "rows.parquet", "vectors.faiss"
+ROWS, VECTORS = "rows.parquet", "vectors.faiss"
 FORMAT = 1
 EMBEDDING = "embedding"
 """The name of the FAISS index on the table of candidates."""
@@ -245,12 +249,10 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> 
 
 
 def unknown_words(queries: Sequence[Mapping[str, Any]], processor: ProcessorMixin) -> list[str]:
-    """The words of queries that the vocabulary does not hold; to the model they are all the same word."""
-    phrases = [query.get(name) or () for query in queries for name in ("action", "object")]
-    phrases += [phrase for query in queries for phrase in (query.get("context") or {}).values()]
-    words = [word for phrase in phrases for word in (phrase.split() if isinstance(phrase, str) else phrase)]
-    unknown = processor.tokenizer.unk_token_id
-    return [word for word in dict.fromkeys(words) if unknown in processor.tokenizer(word)["input_ids"]]
+    """The words of queries that are not found in the vocabulary; to the model they are all the same word."""
+    phrases = [query[name] for query in queries for name in ("action", "object") if query.get(name)]
+    phrases += [phrase for query in queries for phrase in (query.get("context") or {}).values() if phrase]
+    return list(processor.missed_words(phrases))
 
 
 __all__ = ["VRFIndex", "arrange_queries", "unknown_words"]

@@ -25,8 +25,13 @@ def batch_loss(
     *,
     config: VRFConfig,
     generator: torch.Generator | None = None,
+    sample: bool = True,
 ) -> torch.Tensor:
-    """Score a batch of pairs with the loss that the config names; the other arguments are those of `triplet_loss`."""
+    """Score a batch of pairs with the loss that the config names; the other arguments are those of `triplet_loss`.
+
+    Without `sample`, negatives that would be sampled are all taken: the loss is then what sampling gives on average,
+    and the same in every call.
+    """
     if config.loss == "contrastive":
         return contrastive_loss(query_embeds, image_embeds, image_ids, temperature=config.temperature)
     return triplet_loss(
@@ -34,9 +39,14 @@ def batch_loss(
         image_embeds,
         image_ids,
         margin=config.margin,
-        negatives=config.negatives,
+        negatives="all" if config.negatives == "one" and not sample else config.negatives,
         generator=generator,
     )
+
+
+def has_negatives(rows: int, image_ids: torch.Tensor | None = None) -> bool:
+    """Whether a batch of pairs shows at least two different images, so that there is a loss."""
+    return rows > 1 if image_ids is None else bool((image_ids != image_ids[0]).any())
 
 
 def triplet_loss(
@@ -147,4 +157,4 @@ def _negative_weights(
     return torch.zeros_like(distance).scatter(1, chosen.to(distance.device), 1.0)
 
 
-__all__ = ["batch_loss", "contrastive_loss", "triplet_loss"]
+__all__ = ["batch_loss", "contrastive_loss", "has_negatives", "triplet_loss"]

@@ -9,33 +9,57 @@ This file travels with every saved model and imports nothing of the project.
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from huggingface_hub import HfApi
+from PIL import Image
 from timm.models._manipulate import group_with_matcher
 from torch import nn
 from torch.nn.functional import normalize, pad
 from torch.nn.utils.rnn import pack_padded_sequence
-from transformers import PreTrainedModel, ProcessorMixin, TimmWrapperConfig, TimmWrapperModel
+from transformers import BatchFeature, PreTrainedModel, TimmWrapperConfig, TimmWrapperModel
 from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
-    from .configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
-    from .losses_vrf import batch_loss, triplet_loss
+    from .configuration_vrf import (
+        CONTEXT_ROLES,
+        HUB_WEIGHTS,
+        VRFConfig,
+        choose_examples,
+        model_card,
+        read_backbone_weights,
+    )
+    from .losses_vrf import batch_loss, has_negatives, triplet_loss
+    from .package_vrf import carry_over
+    from .processing_vrf import VRFProcessor
     from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
-    from losses_vrf import batch_loss, triplet_loss
+    from configuration_vrf import (
+        CONTEXT_ROLES,
+        HUB_WEIGHTS,
+        VRFConfig,
+        choose_examples,
+        model_card,
+        read_backbone_weights,
+    )
+    from losses_vrf import batch_loss, has_negatives, triplet_loss
+    from package_vrf import carry_over
+    from processing_vrf import VRFProcessor
     from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 
 logger = logging.get_logger(__name__)
 
 WHOLE_NUMBERS = (torch.int32, torch.int64)
+PROCESSOR = "processor_config.json"
+LOADING = ("revision", "cache_dir", "local_files_only")
+SENDING = ("repo_id", "commit_message", "commit_description", "private", "create_pr", "revision", "tags")
+"""Arguments that say where in the Hub a model is from, and those of `save_pretrained` that are for the Hub alone."""
 
 
 @dataclass
@@ -43,7 +67,8 @@ class VRFOutput(ModelOutput):
     """What `VRFModel` returns.
 
     Args:
-        loss: The loss of the batch, by the config's `loss` the triplet or the contrastive one, where it was asked for.
+        loss: The loss of the batch, by the config's `loss` the triplet or the contrastive one; None where it was not
+            asked for, and where the batch holds no negative: one pair, or pairs of one image.
         query_embeds: One unit vector a row for the verb, the object and the pre-action image.
         image_embeds: One unit vector a row for the post-action image.
     """
@@ -195,6 +220,18 @@ class VRFModel(VRFPreTrainedModel):
             config.backbone_weights = "random"
         self.post_init()
         self.train()
+        self._processor: VRFProcessor | None = None
+        self._loading: dict[str, Any] = {}  # how more of the repository that the model is from can be had
+
+    @classmethod
+    def from_pretrained(
+        cls, pretrained_model_name_or_path: str | os.PathLike | None, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Load a saved model, which remembers the revision, for when its processor or its index are asked for."""
+        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+        model = loaded[0] if isinstance(loaded, tuple) else loaded
+        model._loading = {name: kwargs[name] for name in LOADING if kwargs.get(name)}
+        return loaded
 
     @classmethod
     def from_backbone(cls, config: VRFConfig, weights: str | os.PathLike = HUB_WEIGHTS) -> "VRFModel":
@@ -310,56 +347,111 @@ class VRFModel(VRFPreTrainedModel):
         """Embed post-action images, from pixels or from features of the backbone, one unit vector a row."""
         return self.image_encoder(self._image_features("post", post_pixel_values, post_features))
 
+    @property
+    def processor(self) -> VRFProcessor:
+        """The model's own processor, loaded on first use from where the model is from, in the same revision.
+
+        Raises:
+            OSError: If there is none, as for a model that was made in memory.
+        """
+        if self._processor is None:
+            name = self.name_or_path
+            try:
+                if not name or (Path(name).is_dir() and not Path(name, PROCESSOR).is_file()):
+                    raise FileNotFoundError(f"no {PROCESSOR} there" if name else "the model was made in memory")
+                self._processor = VRFProcessor.from_pretrained(name, **self._loading)
+            except (OSError, ValueError, TypeError) as error:
+                raise OSError(
+                    f"expected the model's own processor in {name!r}, found none ({error}); pass processor=…, or save "
+                    "both with model.save_pretrained(folder, processor=processor)"
+                ) from error
+        return self._processor
+
     def encode_images(
-        self, images: Sequence, processor: ProcessorMixin, batch_size: int = 32, show_progress: bool = False
+        self,
+        images: Any,
+        processor: VRFProcessor | None = None,
+        batch_size: int = 32,
+        show_progress: bool = False,
     ) -> torch.Tensor:
         """Embed any number of post-action images, a batch at a time, on the CPU in the end.
 
         Args:
-            images: A list of paths, PIL images or arrays, or a column of a dataset.
-            processor: The model's own.
+            images: A list of paths, PIL images or arrays, or a column of a dataset; a single one gives one vector.
+            processor: In place of the model's own.
             batch_size: How many go through the network together.
             show_progress: Show a bar.
         """
-        return self._encode(self.get_image_embeds, processor, batch_size, show_progress, post_images=images)
+        rows, is_single = _as_lists({"images": images})
+        processor = processor or self.processor
+
+        def embed(part: slice) -> torch.Tensor:
+            return self.get_image_embeds(**self._place(processor(post_images=rows["images"][part])))
+
+        return self._encode(embed, len(rows["images"]), batch_size, show_progress, is_single)
 
     def encode_queries(
         self,
-        processor: ProcessorMixin,
-        actions: Sequence | None = None,
-        objects: Sequence | None = None,
-        pre_images: Sequence | None = None,
-        contexts: Sequence | None = None,
+        actions: Any = None,
+        objects: Any = None,
+        images: Any = None,
+        contexts: Any = None,
+        *,
+        processor: VRFProcessor | None = None,
         batch_size: int = 32,
         show_progress: bool = False,
     ) -> torch.Tensor:
-        """Embed any number of queries likewise; lists of equal length, as the processor takes them."""
-        inputs = {"actions": actions, "objects": objects, "pre_images": pre_images, "contexts": contexts}
-        return self._encode(self.get_query_embeds, processor, batch_size, show_progress, **inputs)
+        """Embed any number of queries likewise.
+
+        A warning names the words that the model does not know, once for all queries.
+
+        Args:
+            actions: Verbs: a list of strings, or of lists of words.
+            objects: What these are done to, likewise.
+            images: Pictures from before the action; None among them is a missing one.
+            contexts: More about the actions, as the processor takes it.
+            processor: In place of the model's own.
+            batch_size: How many go through the network together.
+            show_progress: Show a bar.
+
+        What is no list is the same for all queries; without any list there is one query, which gives one vector.
+        """
+        given = {"actions": actions, "objects": objects, "images": images, "contexts": contexts}
+        rows, is_single = _as_lists({name: value for name, value in given.items() if value is not None})
+        processor = processor or self.processor
+        pictures = rows.pop("images", None)
+        words = processor(**rows) if rows else {}
+        count = len(next(iter(rows.values()), pictures))
+
+        def embed(part: slice) -> torch.Tensor:
+            inputs = BatchFeature({name: tensor[part] for name, tensor in words.items()})
+            if pictures is not None:
+                inputs.update(processor(pre_images=pictures[part]))
+            return self.get_query_embeds(**self._place(inputs))
+
+        return self._encode(embed, count, batch_size, show_progress, is_single)
+
+    def _place(self, inputs: BatchFeature) -> BatchFeature:
+        return inputs.to(self.device, self.dtype)
 
     @torch.no_grad()
     def _encode(
         self,
-        embed: Callable[..., torch.Tensor],
-        processor: ProcessorMixin,
+        embed: Callable[[slice], torch.Tensor],
+        count: int,
         batch_size: int,
         show_progress: bool,
-        **inputs: Sequence | None,
+        is_single: bool,
     ) -> torch.Tensor:
-        """Cut the inputs into batches for the processor and an encoder; the mode stays what it was."""
-        rows = {name: values for name, values in inputs.items() if values is not None}
-        _check_lists(rows)
-        starts = range(0, len(next(iter(rows.values()))), batch_size)
+        """Call an encoder for one batch of rows after the other; the mode stays what it was."""
         was_training = self.training
         self.eval()
         try:
-            embeds = []
-            for start in logging.tqdm(starts, unit="batch", disable=not show_progress):
-                batch = processor(**{name: values[start : start + batch_size] for name, values in rows.items()})
-                embeds.append(embed(**batch.to(self.device, self.dtype)).float().cpu())
+            starts = logging.tqdm(range(0, count, batch_size), unit="batch", disable=not show_progress)
+            embeds = torch.cat([embed(slice(start, start + batch_size)).float().cpu() for start in starts])
         finally:
             self.train(was_training)
-        return torch.cat(embeds)
+        return embeds[0] if is_single else embeds
 
     @can_return_tuple
     def forward(
@@ -379,15 +471,18 @@ class VRFModel(VRFPreTrainedModel):
     ) -> VRFOutput:
         """Embed both sides of a batch of pairs and, unless told otherwise, score them with `batch_loss`.
 
-        The inputs are those of `get_query_embeds`, `get_image_embeds` and `batch_loss`.
+        The inputs are those of `get_query_embeds`, `get_image_embeds` and `batch_loss`. A batch without negatives has
+        no loss. In evaluation mode and without a generator no negatives are sampled: all are taken, so that the loss
+        is the same in every call.
         """
         query_embeds = self.get_query_embeds(
             action_ids, object_ids, pre_pixel_values, pre_features, pre_mask, context_ids, context_roles
         )
         image_embeds = self.get_image_embeds(post_pixel_values, post_features)
         loss = None
-        if return_loss:
-            loss = batch_loss(query_embeds, image_embeds, image_ids, config=self.config, generator=generator)
+        if return_loss and has_negatives(len(query_embeds), image_ids):
+            options = {"generator": generator, "sample": self.training or generator is not None}
+            loss = batch_loss(query_embeds, image_embeds, image_ids, config=self.config, **options)
         return VRFOutput(loss=loss, query_embeds=query_embeds, image_embeds=image_embeds)
 
     def _encode_words(self, **phrases: torch.Tensor | None) -> list[torch.Tensor | None]:
@@ -443,21 +538,62 @@ class VRFModel(VRFPreTrainedModel):
         save_directory: str | os.PathLike,
         is_main_process: bool = True,
         *args: Any,
-        processor: ProcessorMixin | None = None,
+        processor: VRFProcessor | None = None,
+        push_to_hub: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Save config, weights and code; with the processor, the folder is a whole package for the Hub.
+        """Save all that the model is made of; with a processor, the folder is a whole package for the Hub.
 
-        A README is written where there is none: one that is there may hold results.
+        That is config, weights and code, and of a loaded model also its processor, its pipeline with the index that
+        it searches, and its calibration. A README is written where there is none: one that is there may hold results.
+
+        Args:
+            save_directory: The folder.
+            is_main_process: Of several, only the main one writes.
+            *args: Of transformers' method.
+            processor: The model's own from now on; by default the one that it has.
+            push_to_hub: Send it all to the Hub, too, as the method of that name does with `repo_id` and so on.
+            **kwargs: Of transformers' method.
         """
+        sending = {name: kwargs.pop(name) for name in SENDING if name in kwargs}
         super().save_pretrained(save_directory, is_main_process, *args, **kwargs)
         if not is_main_process:
             return
-        if processor is not None:
-            processor.save_pretrained(save_directory)
-        readme = Path(save_directory, "README.md")
-        if not readme.exists():
-            readme.write_text(model_card(self.config, kwargs.get("repo_id", ".")), encoding="utf-8")
+        self._processor = processor or self._find_processor()
+        folder, repo_id = Path(save_directory), sending.pop("repo_id", None)
+        carry_over(self, folder, self._loading)
+        if self._processor is not None:
+            self._processor.save_pretrained(folder)
+        if not (folder / "README.md").exists():
+            (folder / "README.md").write_text(self._card(repo_id or "."), encoding="utf-8")
+        if push_to_hub:
+            self.push_to_hub(repo_id or folder.name, token=kwargs.get("token"), **sending)
+
+    def push_to_hub(self, repo_id: str, **kwargs: Any) -> Any:
+        """Send what `save_pretrained` saves; a repository without a card gets the one of a saved model.
+
+        Args:
+            repo_id: `OWNER/NAME`.
+            **kwargs: Of transformers' method: `private`, `token`, `commit_message` …
+        """
+        if not kwargs.get("create_pr") and kwargs.get("revision") is None:
+            api = HfApi(token=kwargs.get("token"))
+            repo_id = api.create_repo(repo_id, private=kwargs.get("private"), exist_ok=True).repo_id
+            if not api.file_exists(repo_id, "README.md"):  # else transformers would write an empty one
+                self._processor = self._find_processor()
+                card = self._card(repo_id).encode()
+                api.upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=repo_id)
+        return super().push_to_hub(repo_id, **kwargs)
+
+    def _find_processor(self) -> VRFProcessor | None:
+        try:
+            return self.processor
+        except OSError:
+            return None
+
+    def _card(self, repo: str) -> str:
+        vocabulary = self._processor.tokenizer.get_vocab() if self._processor is not None else {}
+        return model_card(self.config, repo, choose_examples(vocabulary))
 
 
 def _last_stage(network: nn.Module) -> list[str]:
@@ -540,14 +676,23 @@ def _check_mask(pre_mask: torch.Tensor | None) -> None:
         )
 
 
-def _check_lists(inputs: dict[str, Any]) -> None:
-    for name, values in inputs.items():
-        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
-            found = f"{type(values).__name__} {values!r:.60}"
-            raise ValueError(f"expected a list with at least one item in {name}, found {found}; put one into a list")
+def _as_lists(inputs: Mapping[str, Any]) -> tuple[dict[str, Sequence], bool]:
+    """Make every input a list of one length, what is no list by repeating it; and say whether none was a list."""
     if not inputs:
-        raise ValueError("expected lists of actions, objects or pre_images, found none")
-    _check_rows(**inputs)
+        raise ValueError("expected actions, objects or images to encode, found none")
+    lists = {name: values for name, values in inputs.items() if not _is_single(values)}
+    for name, values in lists.items():
+        if not hasattr(values, "__len__") or len(values) == 0:
+            found = f"{type(values).__name__} {values!r:.60}"
+            raise ValueError(f"expected a list with at least one item in {name}, found {found}")
+    _check_rows(**lists)
+    count = len(next(iter(lists.values()), [None]))
+    return {name: values if name in lists else [values] * count for name, values in inputs.items()}, not lists
+
+
+def _is_single(value: Any) -> bool:
+    """Whether an input is one phrase, context or image, and no list of these."""
+    return isinstance(value, str | os.PathLike | Image.Image | Mapping) or getattr(value, "ndim", 4) < 4
 
 
 def _check_rows(**inputs: torch.Tensor | None) -> None:

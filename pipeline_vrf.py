@@ -1,7 +1,7 @@
 """A transformers pipeline that answers queries from the index in a model's repository.
 
     pipe = pipeline("post-action-retrieval", model=repo, trust_remote_code=True)
-    pipe({"action": "千切り", "object": "キャベツ", "image": "cabbage.jpg"}, k=5)
+    pipe({"action": "千切り", "object": "キャベツ", "image": "cabbage.jpg"}, top_k=5)
 
 This file travels with every saved model that has an index and imports nothing of the project.
 """
@@ -11,26 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import snapshot_download
 from transformers import BatchFeature, Pipeline, PreTrainedModel
-from transformers.utils import logging
 
 try:
-    from .calibration_vrf import FILE as CALIBRATION
     from .calibration_vrf import kind_of, query_kinds
-    from .index_vrf import FOLDER, VRFIndex, arrange_queries, unknown_words
+    from .index_vrf import VRFIndex, arrange_queries
+    from .package_vrf import find_folder
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
-    from calibration_vrf import FILE as CALIBRATION
     from calibration_vrf import kind_of, query_kinds
-    from index_vrf import FOLDER, VRFIndex, arrange_queries, unknown_words
+    from index_vrf import VRFIndex, arrange_queries
+    from package_vrf import find_folder
 
 TASK = "post-action-retrieval"
 KIND = "kind"
 """Under this name the number of a query's kind goes past the model: what is missing decides how sure to be."""
-
-logger = logging.get_logger(__name__)
 
 
 class PostActionRetrievalPipeline(Pipeline):
@@ -50,23 +46,24 @@ class PostActionRetrievalPipeline(Pipeline):
         super().__init__(model=model, **kwargs)
         if self.processor is None:
             raise ValueError("expected a processor, found none; pass processor=… along with a model in memory")
-        self.index = index if isinstance(index, VRFIndex) else VRFIndex.load(index or _repository(model.name_or_path))
+        self.index = (
+            index if isinstance(index, VRFIndex) else VRFIndex.load(index or find_folder(model, model._loading))
+        )
         self.index.check_model(model)
 
     def _sanitize_parameters(
-        self, k: int | None = None, min_confidence: float | None = None
+        self, top_k: int | None = None, min_confidence: float | None = None, k: int | None = None
     ) -> tuple[dict, dict, dict]:
-        given = {"k": k, "min_confidence": min_confidence}
+        """`k`, the name that `Retriever.search` has for `top_k`, is understood, too."""
+        given = {"top_k": k if top_k is None else top_k, "min_confidence": min_confidence}
         return {}, {}, {name: value for name, value in given.items() if value is not None}
 
     def preprocess(self, query: Mapping[str, Any]) -> BatchFeature:
-        """Words and picture to tensors, and what the query lacks."""
+        """Words and picture to tensors, and what the query lacks; the processor warns of unknown words."""
         config = self.model.config
         inputs = self.processor(**arrange_queries([query], config))
         kinds = query_kinds(config.query_parts)
         inputs[KIND] = torch.tensor([kinds.index(kind_of(query, config.query_parts))])
-        if unknown := unknown_words([query], self.processor):
-            logger.warning(f"the model does not know: {', '.join(unknown)}")
         return inputs
 
     def _forward(self, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -74,21 +71,14 @@ class PostActionRetrievalPipeline(Pipeline):
         return {"query_embeds": self.model.get_query_embeds(**given).float(), KIND: inputs[KIND]}
 
     def postprocess(
-        self, outputs: Mapping[str, torch.Tensor], k: int = 5, min_confidence: float | None = None
+        self, outputs: Mapping[str, torch.Tensor], top_k: int = 5, min_confidence: float | None = None
     ) -> list[dict[str, Any]]:
-        """The k nearest candidates, the best first, as rows with a `score`.
+        """The nearest candidates, the best first, as rows with a `score`.
 
         A calibrated model adds its `confidence` in each, and whether it is `sure` of the first.
         """
         kind = query_kinds(self.model.config.query_parts)[int(outputs[KIND])]
-        return self.index.nearest(outputs["query_embeds"].numpy(), k, min_confidence, [kind])[0]
-
-
-def _repository(name: str) -> Path:
-    """The folder of a model, fetched from the Hub as far as its index and its calibration go."""
-    if Path(name).is_dir():
-        return Path(name)
-    return Path(snapshot_download(name, allow_patterns=[f"{FOLDER}/*", CALIBRATION]))
+        return self.index.nearest(outputs["query_embeds"].numpy(), top_k, min_confidence, [kind])[0]
 
 
 CUSTOM_PIPELINES = {

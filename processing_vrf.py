@@ -3,7 +3,9 @@
 This file travels with every saved model and imports nothing of the project.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,12 @@ from transformers import BatchFeature, PreTrainedTokenizerFast, ProcessorMixin, 
 
 try:
     from .configuration_vrf import CONTEXT_ROLES, check_backbone
+    from .words_vrf import Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 except ImportError:
-    if __package__:  # inside a package the sibling exists: the error is a real one
+    if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import CONTEXT_ROLES, check_backbone
+    from words_vrf import Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"  # ids 0 and 1
 
@@ -39,16 +43,24 @@ class VRFProcessor(ProcessorMixin):
 
     A phrase is a string, split at its white space, or a list of words; an image is a path, a PIL image, or an array
     of pixels. A list is a batch, so one phrase of several words is `[["薄切り", "に", "する"]]`; a single string or
-    image is a batch of one.
+    image is a batch of one. A word that the vocabulary lacks is looked for under its other forms (切る, きる: 切), and
+    a warning names those that are not found, or that may stand for several.
 
     Args:
         tokenizer: A word-level vocabulary; `from_phrases` builds one.
         data_config: The transform of the images (size, crop, interpolation, mean and standard deviation) that the
             backbone's weights ask for, in timm's terms.
+        word_forms: Dictionary forms and readings of the words, as `from_phrases` finds them.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast, data_config: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        data_config: dict[str, Any],
+        word_forms: dict[str, Forms] | None = None,
+    ) -> None:
         super().__init__(tokenizer)
+        self.word_forms = word_forms
         self.image_processor = TimmWrapperImageProcessor(pretrained_cfg=data_config)
         self.data_config = self.image_processor.data_config
 
@@ -75,7 +87,8 @@ class VRFProcessor(ProcessorMixin):
         wrapped = PreTrainedTokenizerFast(
             tokenizer_object=tokenizer, pad_token=PAD, unk_token=UNKNOWN, split_special_tokens=True
         )
-        return cls(wrapped, timm.data.resolve_data_config(timm.get_pretrained_cfg(backbone).to_dict()))
+        data_config = timm.data.resolve_data_config(timm.get_pretrained_cfg(backbone).to_dict())
+        return cls(wrapped, data_config, describe_words(tokenizer.get_vocab().keys() - {PAD, UNKNOWN}))
 
     @classmethod
     def _load_tokenizer_from_pretrained(
@@ -95,6 +108,13 @@ class VRFProcessor(ProcessorMixin):
         names = ["action_ids", "object_ids", "context_ids", "context_roles"]
         return [*names, "pre_pixel_values", "pre_mask", "post_pixel_values"]
 
+    def missed_words(self, phrases: Iterable[Phrase]) -> dict[str, list[str]]:
+        """The words of phrases that are not found in the vocabulary, each with those that it may stand for, if any."""
+        missed: dict[str, list[str]] = {}
+        texts = [_phrase_text(phrase, row, "phrases") for row, phrase in enumerate(phrases)]
+        self._encode_words(texts, missed)
+        return missed
+
     def __call__(
         self,
         actions: Phrase | Sequence[Phrase] | None = None,
@@ -103,22 +123,29 @@ class VRFProcessor(ProcessorMixin):
         post_images: ImageLike | Sequence[ImageLike] | None = None,
         contexts: Sequence[Mapping[str, Phrase]] | None = None,
         return_tensors: str = "pt",
+        as_written: bool = False,
     ) -> BatchFeature:
         """Turn any of the inputs into tensors, to be passed on with `**`.
 
         A None among `pre_images` is a missing image: its pixels are zeros and `pre_mask` is False there. Each
         post-action image has to be there. A context says more about the action, as words by the part they play (one
         of `CONTEXT_ROLES`), such as `{"modifier": ["薄く"], "destination": ["ボウル"]}`; it may be empty.
+
+        With `as_written`, words are those of recipes, cut like the ones that the vocabulary is of: no other form is
+        looked for, and there is no warning.
         """
         if return_tensors != "pt":
             raise ValueError(f"expected return_tensors='pt', the only kind there is, found {return_tensors!r}")
         data: dict[str, torch.Tensor] = {}
+        missed: dict[str, list[str]] | None = None if as_written else {}
         if actions is not None:
-            data["action_ids"] = self._word_ids(actions, "actions")
+            data["action_ids"] = self._word_ids(actions, "actions", missed)
         if objects is not None:
-            data["object_ids"] = self._word_ids(objects, "objects")
+            data["object_ids"] = self._word_ids(objects, "objects", missed)
         if contexts is not None:
-            data["context_ids"], data["context_roles"] = self._context_ids(contexts)
+            data["context_ids"], data["context_roles"] = self._context_ids(contexts, missed)
+        if missed:
+            warnings.warn(describe_missed(missed), UnknownWordsWarning, stacklevel=2)
         if pre_images is not None:
             images = _load_images(pre_images, "pre_images")
             data["pre_pixel_values"] = self._pixels(images)
@@ -137,15 +164,44 @@ class VRFProcessor(ProcessorMixin):
             )
         return BatchFeature(data)
 
-    def _word_ids(self, phrases: Phrase | Sequence[Phrase], name: str) -> torch.Tensor:
+    @cached_property
+    def _finder(self) -> WordFinder:
+        return WordFinder(self.tokenizer.get_vocab().keys() - {PAD, UNKNOWN}, self.word_forms)
+
+    def _encode_words(self, texts: list[str], missed: dict[str, list[str]] | None) -> list[list[int]]:
+        """The ids of the words of each text; words that the vocabulary lacks are looked for unless `missed` is None.
+
+        What is not found is added to `missed`. What the vocabulary holds has its own id whatever else is stored.
+        """
+        rows = self.tokenizer(texts)["input_ids"] if texts else []
+        backend, unknown = self.tokenizer.backend_tokenizer, self.tokenizer.unk_token_id
+        for text, ids in zip(texts, rows, strict=True):
+            if missed is None or unknown not in ids:
+                continue
+            words = backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(text))
+            for place, (word, _) in enumerate(words):
+                if ids[place] != unknown:
+                    continue
+                found = self._finder.find(word)
+                if len(found) == 1:
+                    ids[place] = self.tokenizer.convert_tokens_to_ids(found[0])
+                else:
+                    missed[word] = found
+        return rows
+
+    def _word_ids(
+        self, phrases: Phrase | Sequence[Phrase], name: str, missed: dict[str, list[str]] | None
+    ) -> torch.Tensor:
         batch = [phrases] if isinstance(phrases, str) else list(phrases)
         if not batch:
             raise ValueError(f"expected at least one phrase in {name}, found an empty list")
         texts = [_phrase_text(phrase, row, name) for row, phrase in enumerate(batch)]
-        rows = [torch.tensor(word_ids) for word_ids in self.tokenizer(texts)["input_ids"]]
+        rows = [torch.tensor(word_ids) for word_ids in self._encode_words(texts, missed)]
         return pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id)
 
-    def _context_ids(self, contexts: Sequence[Mapping[str, Phrase]]) -> tuple[torch.Tensor, torch.Tensor]:
+    def _context_ids(
+        self, contexts: Sequence[Mapping[str, Phrase]], missed: dict[str, list[str]] | None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """The words of every context in one row, and beside each word the number of its role, from 1."""
         ids, roles = [], []
         for row, context in enumerate([contexts] if isinstance(contexts, Mapping) else contexts):
@@ -156,7 +212,7 @@ class VRFProcessor(ProcessorMixin):
                 )
             texts = [_phrase_text(context[role], row, "contexts") for role in CONTEXT_ROLES if context.get(role)]
             numbers = [number for number, role in enumerate(CONTEXT_ROLES, start=1) if context.get(role)]
-            words = self.tokenizer(texts)["input_ids"] if texts else []
+            words = self._encode_words(texts, missed)
             ids.append(torch.tensor([word for phrase in words for word in phrase], dtype=torch.long))
             repeated = [number for number, phrase in zip(numbers, words, strict=True) for _ in phrase]
             roles.append(torch.tensor(repeated, dtype=torch.long))

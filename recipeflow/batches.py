@@ -140,7 +140,7 @@ def make_tensors(
         if name in inputs
     }
     if context != "none":
-        words |= processor(contexts=[_by_role(pairs.contexts[row]) for row in rows.tolist()])
+        words |= processor(contexts=[_by_role(pairs.contexts[row]) for row in rows.tolist()], as_written=True)
     images = pairs.images
     source = images.features if isinstance(images, FeatureTable) else images
     pre = (pairs.seen if context == "history" else images.pre)[rows] if "image" in inputs else None
@@ -158,7 +158,7 @@ def _by_role(context: Context) -> dict[str, list[str]]:
 def _word_ids(phrases: Sequence[Words], processor: VRFProcessor) -> torch.Tensor:
     """Encode each distinct phrase once; the same few hundred stand in thousands of rows."""
     distinct = list(dict.fromkeys(phrases))
-    encoded = processor(actions=distinct)["action_ids"]
+    encoded = processor(actions=distinct, as_written=True)["action_ids"]
     position = {phrase: number for number, phrase in enumerate(distinct)}
     return encoded[[position[phrase] for phrase in phrases]]
 

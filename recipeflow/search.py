@@ -11,7 +11,6 @@ Where the model was calibrated (``vrf calibrate``), rows also have ``confidence`
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 from huggingface_hub import snapshot_download
 
 from calibration_vrf import VRFCalibration, kind_of
-from index_vrf import VRFIndex, arrange_queries, unknown_words
+from index_vrf import VRFIndex, arrange_queries
 from modeling_vrf import VRFModel
 from processing_vrf import ImageLike, Phrase, VRFProcessor
 from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
@@ -134,13 +133,12 @@ class Retriever:
         queries, is_batch = _make_queries(action=action, object=object, image=image, context=context)
         try:
             inputs = arrange_queries(queries, self.model.config)
-            embeds = self.model.encode_queries(self.processor, **inputs)
+            images = inputs.pop("pre_images", None)
+            embeds = self.model.encode_queries(**inputs, images=images, processor=self.processor)
             kinds = [kind_of(query, self.model.config.query_parts) for query in queries]
             found = self.index.nearest(embeds.numpy(), k, min_confidence, kinds)
         except (ValueError, TypeError, OSError) as error:
             raise QueryError(str(error)) from error
-        if unknown := unknown_words(queries, self.processor):
-            warnings.warn(f"the model does not know: {', '.join(unknown)}", UserWarning, stacklevel=2)
         return found if is_batch else found[0]
 
 

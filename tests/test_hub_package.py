@@ -30,8 +30,10 @@ FILES = {
     "processing_vrf.py",
     "residual_vrf.py",
     "processor_config.json",
+    "package_vrf.py",
     "tokenizer.json",
     "tokenizer_config.json",
+    "words_vrf.py",
 }
 # In the fresh process the project is not importable, whether or not it is installed, and there is no network.
 ISOLATION = """
@@ -39,6 +41,7 @@ import socket, sys
 
 HIDDEN = {"recipeflow", "vrf_dataset", "configuration_vrf", "modeling_vrf", "processing_vrf", "tests"}
 HIDDEN |= {"index_vrf", "pipeline_vrf", "calibration_vrf", "losses_vrf", "residual_vrf"}
+HIDDEN |= {"package_vrf", "words_vrf"}
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):

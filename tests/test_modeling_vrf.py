@@ -169,6 +169,15 @@ class TestLoss:
 
         assert torch.autograd.gradcheck(loss, [*features, *weights], fast_mode=True)
 
+    def test_the_loss_in_evaluation_is_that_of_all_negatives_in_every_call(self):
+        model, batch = small_model(margin=1.0).eval(), random_batch()
+        output = model(**batch)
+        expected = triplet_loss(output.query_embeds, output.image_embeds, margin=1.0, negatives="all")
+        assert output.loss == expected == model(**batch).loss
+        sampled = {float(model(**batch, generator=torch.Generator().manual_seed(seed)).loss) for seed in range(5)}
+        trained = {float(model.train()(**batch).loss) for _ in range(5)}
+        assert len(sampled) > 1 and len(trained) > 1
+
     def test_the_config_chooses_margin_and_negatives(self):
         model = small_model(margin=0.7, negatives="hardest").eval()
         batch = random_batch() | {"image_ids": torch.tensor([0, 0, 1, 2, 3])}
@@ -415,7 +424,6 @@ BAD_INPUT = {
         FEATURES | {"pre_mask": torch.ones(5).long()},
         r"True or False a row, found shape \(5,\) of .*int64",
     ),
-    "batch of one": ({n: v[:1] for n, v in FEATURES.items()}, "found a batch of 1 with one image.*return_loss=False"),
     "empty batch": ({n: v[:0] for n, v in FEATURES.items()}, "at least one row in action_ids, found none"),
 }
 
@@ -447,9 +455,12 @@ class TestBadInput:
         with pytest.raises(ValueError, match=message):
             model(**batch)
 
-    def test_a_batch_of_one_is_fine_without_a_loss(self, model):
+    def test_a_batch_without_negatives_has_no_loss(self, model):
         single = {name: value[:1] for name, value in FEATURES.items()}
-        assert model(**single, return_loss=False).loss is None
+        for mode in (True, False):
+            assert model.train(mode)(**single).loss is None
+            assert model(**FEATURES, image_ids=torch.zeros(len(FEATURES["action_ids"]))).loss is None
+        assert model(**single).query_embeds.shape == (1, 8)
 
     def test_a_config_broken_after_its_making_is_refused(self):
         config = small_config()

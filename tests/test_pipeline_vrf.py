@@ -44,7 +44,7 @@ queries = {queries}
 for query in queries:
     if "image" in query:
         query["image"] = {image!r}
-one = [pipe(query, k=4) for query in queries]
+one = [pipe(query, top_k=4) for query in queries]
 assert all(row["image"].convert("RGB").size == (320, 320) for rows in one for row in rows)
 batch = pipe(queries, k=4, batch_size=2)
 keys = ("score", "confidence", "recipe_id", "frame", "sure")
@@ -108,7 +108,12 @@ def test_mistakes_are_told(folder):
         pipe({"action": "切"})
     with pytest.raises(ValueError, match="the number of candidates, found 10000"):
         pipe({"action": "切", "object": "卵"}, k=10_000)
-    assert [row["sure"] for row in pipe({"action": "切", "object": "卵"}, k=2, min_confidence=0.0)] == [True, True]
+    assert (
+        len(pipe({"action": "切", "object": "卵"}, top_k=2)) == len(pipe({"action": "切る", "object": "卵"}, k=2)) == 2
+    )
+    with pytest.warns(UserWarning, match="the model does not know: blorb"):
+        pipe({"action": "切", "object": "blorb"})
+    assert [row["sure"] for row in pipe({"action": "切", "object": "卵"}, top_k=2, min_confidence=0.0)] == [True, True]
     with pytest.raises(ValueError, match="expected a confidence from 0 to 1, found 3"):
         pipe({"action": "切", "object": "卵"}, min_confidence=3)
     with pytest.raises(ValueError, match="made with this model's weights"):

@@ -202,7 +202,11 @@ class TestTogether:
 
     def test_saving_loading_and_pickling_keep_everything(self, processor, photo, tmp_path):
         processor.save_pretrained(tmp_path)
-        assert {path.name for path in tmp_path.glob("*.py")} == {"configuration_vrf.py", "processing_vrf.py"}
+        assert {path.name for path in tmp_path.glob("*.py")} == {
+            "configuration_vrf.py",
+            "processing_vrf.py",
+            "words_vrf.py",
+        }
         inputs = {"actions": ["千切り 大根", "CUT"], "pre_images": [None, photo]}
         expected = processor(**inputs)
         loaded = VRFProcessor.from_pretrained(tmp_path)

@@ -16,12 +16,13 @@ import index_vrf
 from calibration_vrf import VRFCalibration, kind_of, query_kinds
 from configuration_vrf import VRFConfig
 from index_vrf import EMBEDDING, VRFIndex, arrange_queries, unknown_words
+from modeling_vrf import VRFModel
 from recipeflow import search_index
 from recipeflow.cli.searching import _parse_context
 from recipeflow.errors import CalibrationError, QueryError, SearchIndexError, UsageError
 from recipeflow.search import Retriever, load_calibration
 from tests.building import all_files, read_rows
-from tests.model_helpers import BACKBONE
+from tests.model_helpers import BACKBONE, small_model
 from tests.searching import Table, make_hub_cache, make_table, own_cache, write_calibration  # noqa: F401  (autouse)
 
 datasets.disable_progress_bars()
@@ -111,7 +112,7 @@ def test_answers_are_the_nearest_by_brute_force(retriever, picture):
     found = retriever.search(action="切", object="キャベツ", image=picture, k=7)
     model, processor = retriever.model, retriever.processor
     images = [Image.open(io.BytesIO(image["bytes"])) for image in retriever.index.rows["image"]]
-    query = model.encode_queries(processor, actions=["切"], objects=["キャベツ"], pre_images=[picture])
+    query = model.encode_queries(["切"], ["キャベツ"], [picture], processor=processor)
     similarity = (query @ model.encode_images(images, processor).T)[0]
     best = similarity.argsort(descending=True)[:7]
     assert [row["score"] for row in found] == pytest.approx(similarity[best].tolist(), abs=1e-5)
@@ -448,14 +449,16 @@ def test_encoding_in_batches_is_encoding_at_once(retriever, picture):
     queries = {
         "actions": ["切", "茹で", "切"],
         "objects": ["卵", "卵", "トマト"],
-        "pre_images": [picture, None, picture],
+        "images": [picture, None, picture],
     }
     model.train()
     with torch.no_grad():
         expected = model.get_image_embeds(**processor(post_images=images))
         torch.testing.assert_close(model.encode_images(images, processor, batch_size=2), expected)
-        expected = model.get_query_embeds(**processor(**queries))
-        torch.testing.assert_close(model.encode_queries(processor, **queries, batch_size=2), expected)
+        pictures = {"pre_images": queries["images"]}
+        words = {name: queries[name] for name in ("actions", "objects")}
+        expected = model.get_query_embeds(**processor(**words, **pictures))
+        torch.testing.assert_close(model.encode_queries(**queries, processor=processor, batch_size=2), expected)
     assert model.training and not model.encode_images(images, processor).requires_grad
     model.eval()
 
@@ -467,14 +470,55 @@ def test_encoding_shows_progress_when_asked(retriever, picture, capsys):
     assert "3/3" in capsys.readouterr().err
 
 
-def test_encoding_refuses_what_is_no_list(retriever):
+def test_one_query_or_image_gives_one_vector_and_what_is_no_list_is_the_same_for_all(retriever, picture, tmp_path):
     model, processor = retriever.model, retriever.processor
-    with pytest.raises(ValueError, match=r"expected a list with at least one item in post_images, found str"):
-        model.encode_images("a.jpg", processor)
+    picture.save(tmp_path / "before.png")
+    lists = model.encode_queries(["切", "茹で"], ["卵", "卵"], [picture, picture], processor=processor)
+    mixed = model.encode_queries(["切", "茹で"], "卵", tmp_path / "before.png", processor=processor)
+    assert torch.equal(lists, mixed)
+    one = model.encode_queries("切", "卵", np.asarray(picture), processor=processor)
+    torch.testing.assert_close(one, lists[0])
+    torch.testing.assert_close(model.encode_images(picture, processor), model.encode_images([picture], processor)[0])
+
+
+def test_a_model_encodes_with_its_own_processor_which_is_loaded_once(retriever, picture, tmp_path):
+    retriever.model.save_pretrained(tmp_path / "model", processor=retriever.processor)
+    model = VRFModel.from_pretrained(tmp_path / "model")
+    own = model.encode_queries(actions=["切"], objects=["キャベツ"], images=[picture])
+    given = model.encode_queries(["切"], ["キャベツ"], [picture], processor=retriever.processor)
+    assert torch.equal(own, given) and model.processor is model.processor
+    shutil.rmtree(tmp_path / "model")
+    assert torch.equal(model.encode_images([picture]), model.encode_images([picture], retriever.processor))
+
+
+def test_a_model_without_a_processor_says_so(retriever, picture, tmp_path):
+    with pytest.raises(OSError, match=r"expected the model's own processor in '', found none.*pass processor="):
+        small_model().encode_queries("切", "卵", picture)
+    small_model().save_pretrained(tmp_path)
+    with pytest.raises(
+        OSError,
+        match=r"found none \(no processor_config\.json there\).*save_pretrained\(folder, processor=processor\)",
+    ):
+        VRFModel.from_pretrained(tmp_path).encode_images(picture)
+
+
+def test_unknown_words_are_named_once_for_all_batches(retriever, picture):
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        for _ in range(2):
+            retriever.model.encode_queries(
+                ["切", "blorb", "切る"], "とうふ", picture, processor=retriever.processor, batch_size=1
+            )
+    assert [str(warning.message) for warning in caught] == ["the model does not know: blorb, とうふ"] * 2
+
+
+def test_encoding_refuses_lists_that_do_not_fit(retriever):
+    model, processor = retriever.model, retriever.processor
+    with pytest.raises(ValueError, match=r"expected a list with at least one item in images, found list"):
+        model.encode_images([], processor)
     with pytest.raises(ValueError, match="expected the same number of rows"):
-        model.encode_queries(processor, actions=["切"], objects=["卵", "卵"])
+        model.encode_queries(["切", "切", "切"], ["卵", "卵"], processor=processor)
     with pytest.raises(ValueError, match="found none"):
-        model.encode_queries(processor)
+        model.encode_queries(processor=processor)
 
 
 # The command line.

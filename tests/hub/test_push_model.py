@@ -30,12 +30,14 @@ FILES = {
     "losses_vrf.py",
     "model.safetensors",
     "modeling_vrf.py",
+    "package_vrf.py",
     "pipeline_vrf.py",
     "processing_vrf.py",
     "processor_config.json",
     "residual_vrf.py",
     "tokenizer.json",
     "tokenizer_config.json",
+    "words_vrf.py",
 }
 
 

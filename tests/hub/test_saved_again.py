@@ -1,0 +1,86 @@
+"""A model from the Hub that is saved or pushed again, with the real client, still has all that it is made of."""
+
+import json
+
+import pytest
+
+from modeling_vrf import VRFModel
+from recipeflow.hub import push_model
+from recipeflow.search import Retriever
+from tests.hub.clients import run_python
+from tests.hub.conftest import TOKEN
+from tests.hub.test_push_model import FILES
+from tests.searching import write_calibration
+
+LOAD_AND_SEND = """
+import torch
+from transformers import AutoModel
+
+model = AutoModel.from_pretrained("lab/model", trust_remote_code=True)
+model.save_pretrained("copy")
+model.push_to_hub("lab/again", private=True)
+with torch.no_grad():
+    model.query_encoder.hidden.weight += 1
+model.save_pretrained("trained", push_to_hub=True, repo_id="lab/trained", private=True)
+"""
+ASK = """
+from transformers import AutoProcessor, pipeline
+
+for name in ("lab/model", "lab/again", "copy"):
+    pipe = pipeline("post-action-retrieval", model=name, trust_remote_code=True)
+    rows = pipe({"action": "切る", "object": "キャベツ"}, top_k=3)
+    print([(round(row["score"], 5), row["confidence"], row["recipe_id"], row["frame"]) for row in rows])
+try:
+    pipeline(model="lab/trained", trust_remote_code=True)
+except (RuntimeError, ValueError, KeyError) as error:
+    print("no pipeline")
+assert AutoProcessor.from_pretrained("lab/trained", trust_remote_code=True).vocab_size == 4
+"""
+
+
+def files_of(hub, name):
+    files = hub.state.repositories["model", name].find("main").files
+    return {path: file.content for path, file in files.items() if path != ".gitattributes"}
+
+
+@pytest.fixture
+def calibrated(run, tmp_path):
+    """The run's model with a calibration, too."""
+    VRFModel.from_pretrained(run / "model").save_pretrained(tmp_path / "calibrated")
+    write_calibration(tmp_path / "calibrated", complete=(0.05, 0.2), no_image=(0.5, 0.9))
+    return tmp_path / "calibrated"
+
+
+def test_everything_travels_on_and_answers_anywhere(hub, here, calibrated, tmp_path):
+    push_model(calibrated, "lab/model")
+    run_python(hub, tmp_path, LOAD_AND_SEND, token=TOKEN)
+    first, again, trained = (files_of(hub, f"lab/{name}") for name in ("model", "again", "trained"))
+    assert set(first) == set(again) == FILES | {"calibration.json"}
+    assert {path for path in first if first[path] != again[path]} <= {"README.md", "tokenizer_config.json"}
+    assert 'repo = "lab/again"' in again["README.md"].decode()
+    without = {"calibration.json", "calibration_vrf.py", "index_vrf.py", "pipeline_vrf.py"}
+    assert set(trained) == {path for path in FILES if not path.startswith("index/")} - without
+    assert "custom_pipelines" not in json.loads(trained["config.json"])
+    answers = run_python(hub, tmp_path, ASK, token=TOKEN).splitlines()
+    assert answers[0] == answers[1] == answers[2] != "[]" and answers[3:] == ["no pipeline"]
+
+
+def test_a_folder_that_is_loaded_and_saved_is_whole_again(run, tmp_path, caplog):
+    model = VRFModel.from_pretrained(run / "model")
+    model.save_pretrained(tmp_path / "copy")
+    saved = {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*") if path.is_file()}
+    assert saved == FILES
+    question = {"action": "切る", "object": "キャベツ", "k": 2}
+    before, after = (
+        Retriever.from_pretrained(folder).search(**question) for folder in (run / "model", tmp_path / "copy")
+    )
+    assert [row["score"] for row in before] == [row["score"] for row in after]
+    model.save_pretrained(tmp_path / "copy")  # over itself, which changes nothing
+    VRFModel.from_pretrained(tmp_path / "copy").save_pretrained(tmp_path / "copy")
+    assert (
+        Retriever.from_pretrained(tmp_path / "copy").index.about
+        == Retriever.from_pretrained(run / "model").index.about
+    )
+    model.half().save_pretrained(tmp_path / "half")
+    assert "saved without its pipeline (post-action-retrieval): expected weights that the index" in caplog.text
+    assert not (tmp_path / "half" / "index").exists() and (tmp_path / "half" / "tokenizer.json").is_file()
