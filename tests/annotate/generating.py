@@ -69,7 +69,7 @@ def _flow(random, document, suggested):
     return {"start": ends[0], "end": ends[1], "label": random.choice(["Targ", "Targ", "F-set", *LABELS])}
 
 
-def _edge(random, document, suggested):
+def _known_flow(random, document, suggested):
     flow = _pick(random, document.flows, None)
     return {"start": flow.start, "end": flow.end, "label": flow.label} if flow else _flow(random, document, suggested)
 
@@ -90,8 +90,8 @@ _DRAWING = {
     "split": _split,
     "remove": lambda r, d, s: {"entity": _pick(r, d.entities_by_id)},
     "flow": _flow,
-    "unflow": _edge,
-    "relabel": lambda r, d, s: {**_edge(r, d, s), "to": r.choice(list(LABELS))},
+    "unflow": _known_flow,
+    "relabel": lambda r, d, s: {**_known_flow(r, d, s), "to": r.choice(list(LABELS))},
     "add_object": lambda r, d, s: {
         "action": _pick(r, d.traced),
         "object": r.choice([None, *d.entities_by_id]),
