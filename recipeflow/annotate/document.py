@@ -33,8 +33,8 @@ def place(word: str) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """An entity: words ``start`` up to, not including, ``end`` of a line."""
+class AnnotatedEntity:
+    """An entity and where it comes from: words ``start`` up to, not including, ``end`` of a line."""
 
     section: int
     line: int
@@ -50,8 +50,8 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """A flow between two entities."""
+class AnnotatedFlow:
+    """A flow between two entities, and where it comes from."""
 
     start: str
     end: str
@@ -65,8 +65,11 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
-    """What was chosen for one object of an action; ``object`` is an entity's id, or ``?0``, ``?1``, … without one."""
+class AnnotatedPair:
+    """An image pair: the frames before and after an action, for one of its objects.
+
+    ``object`` is an entity's id, or ``?0``, ``?1``, … without one.
+    """
 
     action: str
     object: str
@@ -113,14 +116,17 @@ class Rejection:
 
 
 PARTS: dict[str, type] = {
-    "entities": Mark,
-    "flows": Edge,
-    "shots": Shot,
+    "entities": AnnotatedEntity,
+    "flows": AnnotatedFlow,
+    "pairs": AnnotatedPair,
     "lists": HandList,
     "done": str,
     "rejected": Rejection,
 }
 """All that can change in a document, and what each part is a tuple of."""
+
+STORED_NAMES = {part: part for part in PARTS} | {"pairs": "shots"}
+"""What the database calls a part. Pairs keep the name that the first databases were written with."""
 
 
 @dataclass(frozen=True)
@@ -131,24 +137,24 @@ class Document:
         base: Its words, text and title, without annotation; these never change.
         entities: In reading order.
         flows: In the order in which they are written, on which the order of traced objects depends.
-        shots: The frames that were chosen, only where something was.
+        pairs: Only those of which a frame was chosen.
         lists: The hand-edited lists of objects.
         done: The steps that were declared done, in the order of ``STEPS``.
         rejected: The suggestions that were rejected.
     """
 
     base: Recipe
-    entities: tuple[Mark, ...] = ()
-    flows: tuple[Edge, ...] = ()
-    shots: tuple[Shot, ...] = ()
+    entities: tuple[AnnotatedEntity, ...] = ()
+    flows: tuple[AnnotatedFlow, ...] = ()
+    pairs: tuple[AnnotatedPair, ...] = ()
     lists: tuple[HandList, ...] = ()
     done: tuple[str, ...] = ()
     rejected: tuple[Rejection, ...] = ()
 
     @cached_property
-    def marks(self) -> dict[str, Mark]:
+    def entities_by_id(self) -> dict[str, AnnotatedEntity]:
         """The entities by id."""
-        return {mark.id: mark for mark in self.entities}
+        return {entity.id: entity for entity in self.entities}
 
     def change(self, **parts: tuple) -> Document:
         """The document with some parts exchanged; what follows from the others is not worked out again."""
@@ -161,14 +167,14 @@ class Document:
     def tagged(self) -> Recipe:
         """The recipe with its entities and flows, without state changes."""
         sections = [list(lines) for lines in self.base.sections]
-        for mark in self.entities:
-            line = sections[mark.section][mark.line]
+        for entity in self.entities:
+            line = sections[entity.section][entity.line]
             words = list(line.words)
-            for number in range(mark.start, mark.end):
-                ne = f"{mark.tag}-{'I' if number > mark.start else 'B'}"
+            for number in range(entity.start, entity.end):
+                ne = f"{entity.tag}-{'I' if number > entity.start else 'B'}"
                 words[number] = Word(words[number].start, words[number].end, ne)
-            sections[mark.section][mark.line] = Line(tuple(words), line.text)
-        flows = tuple(Flow(edge.start, edge.end, edge.label) for edge in self.flows)
+            sections[entity.section][entity.line] = Line(tuple(words), line.text)
+        flows = tuple(Flow(flow.start, flow.end, flow.label) for flow in self.flows)
         return replace(self.base, ingredients=tuple(sections[0]), instructions=tuple(sections[1]), flows=flows)
 
     @cached_property
@@ -177,18 +183,18 @@ class Document:
         return trace_objects(self.tagged)
 
     @cached_property
-    def objects(self) -> dict[str, tuple[Shot, ...]]:
+    def objects(self) -> dict[str, tuple[AnnotatedPair, ...]]:
         """The objects of every action as they are shown, in order, with the frames chosen so far.
 
         A list also keeps what the flows no longer lead to, or what was not in it, but frames were chosen for.
         """
-        chosen: defaultdict[str, dict[str, Shot]] = defaultdict(dict)
-        for shot in self.shots:
-            chosen[shot.action][shot.object] = shot
+        chosen: defaultdict[str, dict[str, AnnotatedPair]] = defaultdict(dict)
+        for pair in self.pairs:
+            chosen[pair.action][pair.object] = pair
         by_hand = {edited.action: edited.objects for edited in self.lists}
         return {
             action: tuple(
-                chosen[action].get(name) or Shot(action, name)
+                chosen[action].get(name) or AnnotatedPair(action, name)
                 for name in dict.fromkeys((*by_hand.get(action, traced), *chosen[action]))
             )
             for action, traced in self.traced.items()
@@ -206,33 +212,34 @@ class Document:
         stand in traced order, one that was removed before another keeps its place without images, and what the
         flows do not lead to comes last. A recipe in which nobody has chosen anything yet has no state changes.
         """
-        if not any(shot.action in self.traced for shot in self.shots) and "frames" not in self.done:
+        if not any(pair.action in self.traced for pair in self.pairs) and "frames" not in self.done:
             return
         for action, listed in self.objects.items():
-            shots = {shot.object: shot for shot in listed}
+            pairs = {pair.object: pair for pair in listed}
             traced = list(self.traced[action])
-            extra = [name for name in shots if name not in traced]
-            while traced and not extra and traced[-1] not in shots:
+            extra = [name for name in pairs if name not in traced]
+            while traced and not extra and traced[-1] not in pairs:
                 traced.pop()
             for name in (*traced, *extra):
-                shot = shots.get(name, Shot(action, name))
-                frames = (frame if isinstance(frame, int) else None for frame in (shot.before, shot.after))
+                pair = pairs.get(name, AnnotatedPair(action, name))
+                frames = (frame if isinstance(frame, int) else None for frame in (pair.before, pair.after))
                 yield StateChange(action, *frames)
 
     def state(self) -> dict[str, list]:
         """Everything that can change, as JSON; the words are not part of it."""
-        return {part: to_rows(getattr(self, part)) for part in PARTS}
+        return {stored: to_rows(getattr(self, part)) for part, stored in STORED_NAMES.items()}
 
     def with_state(self, state: dict[str, list]) -> Document:
         """The same words with what ``state`` wrote down."""
-        return Document(self.base, **{part: from_rows(part, state[part]) for part in PARTS})
+        parts = {part: from_rows(part, state[stored]) for part, stored in STORED_NAMES.items()}
+        return Document(self.base, **parts)
 
 
 _FOLLOWS_FROM = {
-    "marks": {"entities"},
+    "entities_by_id": {"entities"},
     "tagged": {"entities", "flows"},
     "traced": {"entities", "flows"},
-    "objects": {"entities", "flows", "shots", "lists"},
+    "objects": {"entities", "flows", "pairs", "lists"},
 }
 """What is worked out from which parts."""
 
@@ -276,7 +283,7 @@ def annotated_document(recipe: Recipe, origin: str | None = RELEASE) -> Document
     changes: defaultdict[str, list[StateChange]] = defaultdict(list)
     for change in recipe.state_changes:
         changes[change.action].append(change)
-    shots, lists = [], []
+    pairs, lists = [], []
     for action in traced if recipe.state_changes else ():
         surplus = range(len(changes[action]) - len(traced[action]))
         names = (*traced[action][: len(changes[action])], *(f"?{number}" for number in surplus))
@@ -284,11 +291,11 @@ def annotated_document(recipe: Recipe, origin: str | None = RELEASE) -> Document
             lists.append(HandList(action, names))
         for name, change in zip(names, changes[action], strict=True):
             frames = (NOT_VISIBLE if frame is None else frame for frame in (change.before, change.after))
-            shots.append(Shot(action, name, *frames, origin))
+            pairs.append(AnnotatedPair(action, name, *frames, origin))
     entities = tuple(
-        Mark(entity.section, entity.line, entity.start_word, entity.end_word, entity.tag, origin)
+        AnnotatedEntity(entity.section, entity.line, entity.start_word, entity.end_word, entity.tag, origin)
         for entity in recipe.entities.values()
     )
-    flows = tuple(Edge(flow.start, flow.end, flow.label, origin) for flow in recipe.flows)
+    flows = tuple(AnnotatedFlow(flow.start, flow.end, flow.label, origin) for flow in recipe.flows)
     document = replace(blank_document(recipe), entities=entities, flows=flows, lists=tuple(lists))
-    return replace(document, shots=tuple(sorted(shots, key=lambda shot: shot.sort_key)))
+    return replace(document, pairs=tuple(sorted(pairs, key=lambda pair: pair.sort_key)))

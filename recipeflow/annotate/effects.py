@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from recipeflow.annotate.document import Edge, Mark, Shot
+from recipeflow.annotate.document import AnnotatedEntity, AnnotatedFlow, AnnotatedPair
 
 
 @dataclass
@@ -22,10 +22,10 @@ class Effects:
     """
 
     renamed: dict[str, str] = field(default_factory=dict)
-    removed_entities: list[Mark] = field(default_factory=list)
-    removed_flows: list[Edge] = field(default_factory=list)
-    removed_objects: list[Shot] = field(default_factory=list)
-    aside: list[Shot] = field(default_factory=list)
+    removed_entities: list[AnnotatedEntity] = field(default_factory=list)
+    removed_flows: list[AnnotatedFlow] = field(default_factory=list)
+    removed_objects: list[AnnotatedPair] = field(default_factory=list)
+    aside: list[AnnotatedPair] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, other: Effects) -> None:
@@ -38,8 +38,8 @@ class Effects:
         """Only what there was."""
         rows = {name: value for name, value in asdict(self).items() if value}
         if self.removed_entities:
-            rows["removed_entities"] = [{"id": mark.id, **asdict(mark)} for mark in self.removed_entities]
-        for name, shots in (("removed_objects", self.removed_objects), ("aside", self.aside)):
-            if shots:
-                rows[name] = [{"key": shot.key, **asdict(shot), "object": shot.entity} for shot in shots]
+            rows["removed_entities"] = [{"id": entity.id, **asdict(entity)} for entity in self.removed_entities]
+        for name, pairs in (("removed_objects", self.removed_objects), ("aside", self.aside)):
+            if pairs:
+                rows[name] = [{"key": pair.key, **asdict(pair), "object": pair.entity} for pair in pairs]
         return rows

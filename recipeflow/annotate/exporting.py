@@ -100,8 +100,8 @@ def _choose(store: Store, layer: Layer, only: Collection[str] | None, done: bool
 
 def _open_sides(document: Document) -> str | None:
     """A note where nobody decided yet: a release cannot tell that from *not visible*."""
-    shots = [shot for listed in document.objects.values() for shot in listed]
-    unset = sum(frame is None for shot in shots for frame in (shot.before, shot.after))
+    pairs = [pair for listed in document.objects.values() for pair in listed]
+    unset = sum(frame is None for pair in pairs for frame in (pair.before, pair.after))
     if not unset or not document.recipe.state_changes:
         return None
     return f"{document.base.id}: {unset} sides of objects that nobody looked at are written as without an image"

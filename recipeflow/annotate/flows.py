@@ -1,37 +1,37 @@
-"""Step 2, flows: labelled edges between entities, never in a circle."""
+"""Step 2, flows: labelled and directed, between entities, never in a circle."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import replace
 
-from recipeflow.annotate.document import Document, Edge
-from recipeflow.annotate.words import find_mark
+from recipeflow.annotate.document import AnnotatedFlow, Document
+from recipeflow.annotate.words import find_entity
 from recipeflow.errors import RefusedError
 from recipeflow.recipe import LABELS
 
 
-def add_flow(document: Document, edge: Edge) -> Document:
+def add_flow(document: Document, flow: AnnotatedFlow) -> Document:
     """Add a flow, in reading order: in this order objects are traced."""
-    check_label(edge.label)
-    find_mark(document, edge.start)
-    find_mark(document, edge.end)
-    if edge.start == edge.end:
-        raise RefusedError("self_loop", f"expected two entities, found {edge.start} twice", entity=edge.start)
-    _check_new(document, edge)
-    if (path := _find_path(document, edge.end, edge.start)) is not None:
-        circle = [*path, edge.end]
+    check_label(flow.label)
+    find_entity(document, flow.start)
+    find_entity(document, flow.end)
+    if flow.start == flow.end:
+        raise RefusedError("self_loop", f"expected two entities, found {flow.start} twice", entity=flow.start)
+    _check_new(document, flow)
+    if (path := _find_path(document, flow.end, flow.start)) is not None:
+        circle = [*path, flow.end]
         reason = f"expected flows without a cycle, found {' → '.join(circle)} with this one"
         raise RefusedError("cycle", reason, path=circle)
-    later = (i for i, other in enumerate(document.flows) if other.sort_key > edge.sort_key)
+    later = (i for i, other in enumerate(document.flows) if other.sort_key > flow.sort_key)
     position = next(later, len(document.flows))
-    return document.change(flows=(*document.flows[:position], edge, *document.flows[position:]))
+    return document.change(flows=(*document.flows[:position], flow, *document.flows[position:]))
 
 
 def remove_flow(document: Document, start: str, end: str, label: str) -> Document:
     """Take a flow away. Frames of an object that is no longer traced stay with it."""
     gone = find_flow(document, start, end, label)
-    return document.change(flows=tuple(edge for edge in document.flows if edge != gone))
+    return document.change(flows=tuple(flow for flow in document.flows if flow != gone))
 
 
 def relabel(document: Document, start: str, end: str, label: str, to: str) -> Document:
@@ -42,14 +42,14 @@ def relabel(document: Document, start: str, end: str, label: str, to: str) -> Do
         return document
     new = replace(old, label=to, origin=None)
     _check_new(document, new)
-    return document.change(flows=tuple(new if edge == old else edge for edge in document.flows))
+    return document.change(flows=tuple(new if flow == old else flow for flow in document.flows))
 
 
-def find_flow(document: Document, start: str, end: str, label: str) -> Edge:
+def find_flow(document: Document, start: str, end: str, label: str) -> AnnotatedFlow:
     """The flow of these ends and this label."""
-    for edge in document.flows:
-        if (edge.start, edge.end, edge.label) == (start, end, label):
-            return edge
+    for flow in document.flows:
+        if (flow.start, flow.end, flow.label) == (start, end, label):
+            return flow
     reason = f"expected a flow {start} -{label}-> {end}, found none"
     raise RefusedError("no_flow", reason, start=start, end=end, label=label)
 
@@ -60,8 +60,8 @@ def check_label(label: str) -> None:
         raise RefusedError("label", f"expected a label of {', '.join(LABELS)}, found {label!r}", label=label)
 
 
-def _check_new(document: Document, edge: Edge) -> None:
-    start, end, label = edge.start, edge.end, edge.label
+def _check_new(document: Document, flow: AnnotatedFlow) -> None:
+    start, end, label = flow.start, flow.end, flow.label
     if any((other.start, other.end, other.label) == (start, end, label) for other in document.flows):
         reason = f"expected each flow once, found {start} -{label}-> {end} already there"
         raise RefusedError("duplicate", reason, start=start, end=end, label=label)
@@ -70,8 +70,8 @@ def _check_new(document: Document, edge: Edge) -> None:
 def _find_path(document: Document, start: str, end: str) -> list[str] | None:
     """The shortest way along the flows."""
     following: defaultdict[str, list[str]] = defaultdict(list)
-    for edge in document.flows:
-        following[edge.start].append(edge.end)
+    for flow in document.flows:
+        following[flow.start].append(flow.end)
     came_from: dict[str, str | None] = {start: None}
     queue = deque([start])
     while queue:

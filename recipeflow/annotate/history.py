@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from recipeflow.annotate.document import Document
-from recipeflow.annotate.patches import Patch, apply_patch, turn
+from recipeflow.annotate.patches import Patch
 
 DO, UNDO, REDO = "do", "undo", "redo"
 
@@ -48,9 +48,8 @@ class History:
     undoable: tuple[int, ...] = ()
     redoable: tuple[int, ...] = ()
 
-    def after(self, entry: Entry) -> History:
-        """The history with one more entry."""
-        document = apply_patch(self.document, turn(entry.inverse))
+    def after(self, entry: Entry, document: Document) -> History:
+        """The history with one more entry, which led to ``document``."""
         return replace(self.tracking(entry.revision, entry.kind, entry.target), document=document)
 
     def tracking(self, revision: int, kind: str, target: int | None) -> History:

@@ -8,19 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recipeflow.annotate.document import SIDES, Document, Edge, Mark, Shot, as_row
+from recipeflow.annotate.document import SIDES, AnnotatedEntity, AnnotatedFlow, AnnotatedPair, Document, as_row
 from recipeflow.annotate.effects import Effects
 from recipeflow.annotate.flows import add_flow
-from recipeflow.annotate.objects import add_object, check_choice, check_order, put_shots
-from recipeflow.annotate.words import find_mark, put_entity
+from recipeflow.annotate.objects import add_object, check_choice, check_order, put_pairs
+from recipeflow.annotate.words import find_entity, put_entity
 from recipeflow.errors import RefusedError
 
-Decision = Mark | Edge | Shot
+Decision = AnnotatedEntity | AnnotatedFlow | AnnotatedPair
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One decision; ``value`` is a ``Mark``, an ``Edge`` or a ``Shot``, without its origin."""
+    """One decision: an entity, a flow or a pair, without its origin."""
 
     key: str
     value: Decision
@@ -33,28 +33,29 @@ class Item:
     def as_dict(self, document: Document) -> dict[str, Any]:
         """The item as pages get it and send it back; the text of an entity comes from the document's words."""
         row = {name: value for name, value in as_row(self.value).items() if name != "origin"}
-        if isinstance(self.value, Mark):
-            row = {"id": self.value.id, **row, "text": mark_text(document, self.value)}
-        elif isinstance(self.value, Shot):
+        if isinstance(self.value, AnnotatedEntity):
+            row = {"id": self.value.id, **row, "text": entity_text(document, self.value)}
+        elif isinstance(self.value, AnnotatedPair):
             row["object"] = self.value.entity
         return {"key": self.key, "kind": self.kind, "item": row}
 
 
-KINDS = {Mark: "entity", Edge: "flow", Shot: "image"}
+KINDS = {AnnotatedEntity: "entity", AnnotatedFlow: "flow", AnnotatedPair: "image"}
+"""What pages and the log call a decision; these words are saved, and stay."""
 
 
-def mark_text(document: Document, mark: Mark) -> str | None:
+def entity_text(document: Document, entity: AnnotatedEntity) -> str | None:
     """The words of an entity as text."""
-    line = document.base.sections[mark.section][mark.line]
-    return line.text and line.text[line.words[mark.start].start : line.words[mark.end - 1].end]
+    line = document.base.sections[entity.section][entity.line]
+    return line.text and line.text[line.words[entity.start].start : line.words[entity.end - 1].end]
 
 
 def make_item(value: Decision) -> Item:
     """A decision with its key."""
     value = replace(value, origin=None)
-    if isinstance(value, Mark):
+    if isinstance(value, AnnotatedEntity):
         return Item(f"ne:{value.id}:{value.end}:{value.tag}", value)
-    if isinstance(value, Edge):
+    if isinstance(value, AnnotatedFlow):
         return Item(f"fg:{value.start}>{value.end}:{value.label}", value)
     sides = ":".join("-" if frame is None else str(frame) for frame in (value.before, value.after))
     return Item(f"im:{value.key}:{sides}", value)
@@ -62,8 +63,8 @@ def make_item(value: Decision) -> Item:
 
 def list_items(document: Document) -> dict[str, Item]:
     """All decisions of a document by key: entities, flows and chosen frames, in this order."""
-    shots = (shot for listed in document.objects.values() for shot in listed)
-    chosen = (shot for shot in shots if shot.before is not None or shot.after is not None)
+    pairs = (pair for listed in document.objects.values() for pair in listed)
+    chosen = (pair for pair in pairs if pair.before is not None or pair.after is not None)
     items = map(make_item, (*document.entities, *document.flows, *chosen))
     return {item.key: item for item in items}
 
@@ -82,57 +83,57 @@ def accept_item(document: Document, item: Item, origin: str, replaces: bool, eff
         RefusedError: If it cannot be, or is so already.
     """
     value = replace(item.value, origin=origin)
-    if isinstance(value, Mark):
+    if isinstance(value, AnnotatedEntity):
         changed = _accept_entity(document, value, replaces, effects)
-    elif isinstance(value, Edge):
+    elif isinstance(value, AnnotatedFlow):
         changed = _accept_flow(document, value, replaces, effects)
     else:
-        changed = _accept_shot(document, value, replaces)
+        changed = _accept_pair(document, value, replaces)
     if changed == document:
         raise RefusedError("unchanged", "expected something new, found it so already")
     return changed
 
 
-def _accept_entity(document: Document, mark: Mark, replaces: bool, effects: Effects) -> Document:
+def _accept_entity(document: Document, entity: AnnotatedEntity, replaces: bool, effects: Effects) -> Document:
     if not replaces:
-        line = mark.section, mark.line
+        line = entity.section, entity.line
         for other in document.entities:
-            if (other.section, other.line) == line and other.start < mark.end and mark.start < other.end:
+            if (other.section, other.line) == line and other.start < entity.end and entity.start < other.end:
                 raise RefusedError("overlap", f"expected free words, found the entity {other.id}", entity=other.id)
-    return put_entity(document, mark, effects, replaces)
+    return put_entity(document, entity, effects, replaces)
 
 
-def _accept_flow(document: Document, edge: Edge, replaces: bool, effects: Effects) -> Document:
-    beside = [other for other in document.flows if (other.start, other.end) == (edge.start, edge.end)]
+def _accept_flow(document: Document, flow: AnnotatedFlow, replaces: bool, effects: Effects) -> Document:
+    beside = [other for other in document.flows if (other.start, other.end) == (flow.start, flow.end)]
     if beside and not replaces:
         label = beside[0].label
-        reason = f"expected no flow from {edge.start} to {edge.end}, found {label}"
-        raise RefusedError("duplicate", reason, start=edge.start, end=edge.end, label=label)
-    if edge.label in (other.label for other in beside):
+        reason = f"expected no flow from {flow.start} to {flow.end}, found {label}"
+        raise RefusedError("duplicate", reason, start=flow.start, end=flow.end, label=label)
+    if flow.label in (other.label for other in beside):
         return document
     effects.removed_flows += beside
     rest = tuple(other for other in document.flows if other not in beside)
-    return add_flow(document.change(flows=rest), edge)
+    return add_flow(document.change(flows=rest), flow)
 
 
-def _accept_shot(document: Document, shot: Shot, replaces: bool) -> Document:
-    if find_mark(document, shot.action).tag != "Ac":
-        raise RefusedError("not_action", f"expected an action, found {shot.action}", entity=shot.action)
+def _accept_pair(document: Document, pair: AnnotatedPair, replaces: bool) -> Document:
+    if find_entity(document, pair.action).tag != "Ac":
+        raise RefusedError("not_action", f"expected an action, found {pair.action}", entity=pair.action)
     for side in SIDES:
-        check_choice(side, getattr(shot, side))
-    check_order(shot)
-    found = {other.object: other for other in document.objects[shot.action]}
-    if shot.object not in found:
-        document = add_object(document, shot.action, shot.entity)
-        name = document.objects[shot.action][-1].object
-        return put_shots(document, [replace(shot, object=name)])
-    old = found[shot.object]
+        check_choice(side, getattr(pair, side))
+    check_order(pair)
+    found = {other.object: other for other in document.objects[pair.action]}
+    if pair.object not in found:
+        document = add_object(document, pair.action, pair.entity)
+        name = document.objects[pair.action][-1].object
+        return put_pairs(document, [replace(pair, object=name)])
+    old = found[pair.object]
     sides = {}
     for side in SIDES:
-        given, there = getattr(shot, side), getattr(old, side)
+        given, there = getattr(pair, side), getattr(old, side)
         sides[side] = given if given is not None and (replaces or there is None) else there
     if (old.before, old.after) == tuple(sides.values()):
         return document
-    new = replace(shot, **sides)
+    new = replace(pair, **sides)
     check_order(new)
-    return put_shots(document, [new])
+    return put_pairs(document, [new])

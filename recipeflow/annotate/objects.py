@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from recipeflow.annotate.document import NOT_VISIBLE, SIDES, Document, FrameChoice, HandList, Shot
+from recipeflow.annotate.document import NOT_VISIBLE, SIDES, AnnotatedPair, Document, FrameChoice, HandList
 from recipeflow.annotate.effects import Effects
-from recipeflow.annotate.words import find_mark
+from recipeflow.annotate.words import find_entity
 from recipeflow.errors import RefusedError
 from recipeflow.parsing import LARGEST
 
 
-def find_object(document: Document, key: str) -> tuple[Shot, int]:
+def find_object(document: Document, key: str) -> tuple[AnnotatedPair, int]:
     """An object by its key, and its place in the list of its action."""
-    for position, shot in enumerate(document.objects.get(key.partition("/")[0], ())):
-        if shot.key == key:
-            return shot, position
+    for position, pair in enumerate(document.objects.get(key.partition("/")[0], ())):
+        if pair.key == key:
+            return pair, position
     raise RefusedError("no_object", f"expected an object of an action, found none called {key}", key=key)
 
 
@@ -24,10 +24,10 @@ def add_object(document: Document, action: str, entity: str | None, position: in
     """Put an object into the list of an action, which is hand-edited from then on."""
     names = _names(document, action)
     if entity is None:
-        taken = {shot.object for shot in document.shots if shot.action == action} | set(names)
+        taken = {pair.object for pair in document.pairs if pair.action == action} | set(names)
         name = next(name for number in range(len(taken) + 1) if (name := f"?{number}") not in taken)
     else:
-        name = find_mark(document, entity).id
+        name = find_entity(document, entity).id
     if name == action:
         raise RefusedError("self_loop", f"expected another entity than the action, found {action}", entity=action)
     if name in names:
@@ -40,33 +40,33 @@ def add_object(document: Document, action: str, entity: str | None, position: in
 
 def remove_object(document: Document, key: str, effects: Effects) -> Document:
     """Take an object out of the list of its action, with its frames."""
-    shot, position = find_object(document, key)
-    names = _names(document, shot.action)
-    effects.removed_objects.append(shot)
-    by_hand = any(edited.action == shot.action for edited in document.lists)
-    document = document.change(shots=tuple(other for other in document.shots if other.key != key))
-    if not by_hand and shot.object not in document.traced[shot.action]:
+    pair, position = find_object(document, key)
+    names = _names(document, pair.action)
+    effects.removed_objects.append(pair)
+    by_hand = any(edited.action == pair.action for edited in document.lists)
+    document = document.change(pairs=tuple(other for other in document.pairs if other.key != key))
+    if not by_hand and pair.object not in document.traced[pair.action]:
         return document  # only its frames had kept it
-    return _edit(document, shot.action, names[:position] + names[position + 1 :])
+    return _edit(document, pair.action, names[:position] + names[position + 1 :])
 
 
 def move_object(document: Document, key: str, position: int) -> Document:
     """Give an object another place in its list."""
-    shot, old = find_object(document, key)
-    names = _names(document, shot.action)
+    pair, old = find_object(document, key)
+    names = _names(document, pair.action)
     _check_position(position, len(names))
     if position == old:
         return document
     rest = names[:old] + names[old + 1 :]
-    return _edit(document, shot.action, (*rest[:position], shot.object, *rest[position:]))
+    return _edit(document, pair.action, (*rest[:position], pair.object, *rest[position:]))
 
 
 def reset_objects(document: Document, action: str, effects: Effects) -> Document:
     """Let the list of an action follow the flows again; objects with chosen frames stay."""
     _names(document, action)
     after = document.change(lists=tuple(edited for edited in document.lists if edited.action != action))
-    left = {shot.object for shot in after.objects[action]}
-    effects.removed_objects += [shot for shot in document.objects[action] if shot.object not in left]
+    left = {pair.object for pair in after.objects[action]}
+    effects.removed_objects += [pair for pair in document.objects[action] if pair.object not in left]
     return after
 
 
@@ -75,30 +75,30 @@ def set_frames(document: Document, changes: Iterable[tuple[str, str, FrameChoice
 
     The order of before and after is checked when all are set.
     """
-    touched: dict[str, Shot] = {}
+    touched: dict[str, AnnotatedPair] = {}
     for key, side, value in changes:
         check_choice(side, value)
-        shot = touched.get(key) or find_object(document, key)[0]
-        if getattr(shot, side) != value:
-            shot = replace(shot, **{side: value}, origin=None)
-        touched[key] = shot
-    for shot in touched.values():
-        check_order(shot)
-    return put_shots(document, touched.values())
+        pair = touched.get(key) or find_object(document, key)[0]
+        if getattr(pair, side) != value:
+            pair = replace(pair, **{side: value}, origin=None)
+        touched[key] = pair
+    for pair in touched.values():
+        check_order(pair)
+    return put_pairs(document, touched.values())
 
 
-def put_shots(document: Document, shots: Iterable[Shot]) -> Document:
+def put_pairs(document: Document, pairs: Iterable[AnnotatedPair]) -> Document:
     """Keep what was chosen for some objects, instead of what was chosen before."""
-    kept = {shot.key: shot for shot in document.shots} | {shot.key: shot for shot in shots}
-    chosen = (shot for shot in kept.values() if shot.before is not None or shot.after is not None)
-    return document.change(shots=tuple(sorted(chosen, key=lambda shot: shot.sort_key)))
+    kept = {pair.key: pair for pair in document.pairs} | {pair.key: pair for pair in pairs}
+    chosen = (pair for pair in kept.values() if pair.before is not None or pair.after is not None)
+    return document.change(pairs=tuple(sorted(chosen, key=lambda pair: pair.sort_key)))
 
 
-def check_order(shot: Shot) -> None:
+def check_order(pair: AnnotatedPair) -> None:
     """Refuse an after that is earlier than its before."""
-    if isinstance(shot.before, int) and isinstance(shot.after, int) and shot.after < shot.before:
-        reason = f"expected after not to be earlier than before, found frames {shot.before} and {shot.after}"
-        raise RefusedError("after_before", reason, before=shot.before, after=shot.after)
+    if isinstance(pair.before, int) and isinstance(pair.after, int) and pair.after < pair.before:
+        reason = f"expected after not to be earlier than before, found frames {pair.before} and {pair.after}"
+        raise RefusedError("after_before", reason, before=pair.before, after=pair.after)
 
 
 def check_choice(side: str, value: FrameChoice) -> None:
@@ -112,11 +112,11 @@ def check_choice(side: str, value: FrameChoice) -> None:
 
 
 def _names(document: Document, action: str) -> tuple[str, ...]:
-    mark = find_mark(document, action)
-    if mark.tag != "Ac":
-        reason = f"expected an action by the chef (Ac), found {action}, which is {mark.tag}"
+    entity = find_entity(document, action)
+    if entity.tag != "Ac":
+        reason = f"expected an action by the chef (Ac), found {action}, which is {entity.tag}"
         raise RefusedError("not_action", reason, entity=action)
-    return tuple(shot.object for shot in document.objects[action])
+    return tuple(pair.object for pair in document.objects[action])
 
 
 def _check_position(position: int, count: int) -> None:

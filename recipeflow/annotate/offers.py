@@ -16,25 +16,25 @@ def offer_frames(document: Document) -> dict[str, int]:
     afters = _after_frames(document)
     by_object: defaultdict[str, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
     for listed in document.objects.values():
-        for shot in listed:
-            if isinstance(shot.after, int):
-                by_object[shot.object].append((place(shot.action), shot.after))
+        for pair in listed:
+            if isinstance(pair.after, int):
+                by_object[pair.object].append((place(pair.action), pair.after))
     sources: defaultdict[str, list[str]] = defaultdict(list)
-    for edge in document.flows:
-        sources[edge.end].append(edge.start)
+    for flow in document.flows:
+        sources[flow.end].append(flow.start)
     offers = {}
     for action, listed in document.objects.items():
-        for shot in listed:
-            earlier = [found for found in by_object[shot.object] if found[0] < place(action)]
-            frame = max(earlier)[1] if earlier else _nearest(shot.object, sources, afters)
+        for pair in listed:
+            earlier = [found for found in by_object[pair.object] if found[0] < place(action)]
+            frame = max(earlier)[1] if earlier else _nearest(pair.object, sources, afters)
             if frame is not None:
-                offers[shot.key] = frame
+                offers[pair.key] = frame
     return offers
 
 
 def _after_frames(document: Document) -> dict[str, int]:
     """The last after-frame of every action that has one."""
-    frames = {action: [shot.after for shot in listed] for action, listed in document.objects.items()}
+    frames = {action: [pair.after for pair in listed] for action, listed in document.objects.items()}
     numbers = {action: [frame for frame in found if isinstance(frame, int)] for action, found in frames.items()}
     return {action: max(found) for action, found in numbers.items() if found}
 

@@ -14,7 +14,15 @@ from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 from recipeflow.annotate import flows, objects, words
-from recipeflow.annotate.document import STEPS, Document, Edge, FrameChoice, Mark, Rejection, Shot
+from recipeflow.annotate.document import (
+    STEPS,
+    AnnotatedEntity,
+    AnnotatedFlow,
+    AnnotatedPair,
+    Document,
+    FrameChoice,
+    Rejection,
+)
 from recipeflow.annotate.effects import Effects
 from recipeflow.annotate.items import KINDS, Item, accept_item, make_item
 from recipeflow.annotate.patches import Patch, difference, turn
@@ -33,8 +41,8 @@ class Tag:
 
     def run(self, document: Document, effects: Effects) -> Document:
         """The document after it."""
-        mark = Mark(self.section, self.line, self.start, self.end, self.tag)
-        return words.put_entity(document, mark, effects)
+        entity = AnnotatedEntity(self.section, self.line, self.start, self.end, self.tag)
+        return words.put_entity(document, entity, effects)
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,7 @@ class AddFlow:
 
     def run(self, document: Document, effects: Effects) -> Document:
         """The document after it."""
-        return flows.add_flow(document, Edge(self.start, self.end, self.label))
+        return flows.add_flow(document, AnnotatedFlow(self.start, self.end, self.label))
 
 
 @dataclass(frozen=True)
@@ -375,7 +383,7 @@ def _read_item(accepted: Accepted) -> Item:
         raise RequestError(f"items: expected a kind of {', '.join(kinds)}, found {short(accepted.kind)}")
     kind = kinds[accepted.kind]
     row = {name: value for name, value in accepted.item.items() if name not in ("origin", "id", "text")}
-    if kind is Shot and row.get("object") is None:
+    if kind is AnnotatedPair and row.get("object") is None:
         row["object"] = accepted.key.rpartition("/")[2].partition(":")[0]
     item = make_item(_read_object(kind, row, f"items, {accepted.key}"))
     if item.key != accepted.key:

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recipeflow.annotate.document import PARTS, Document, from_rows, to_rows
+from recipeflow.annotate.document import STORED_NAMES, Document, from_rows, to_rows
 from recipeflow.errors import DamagedDatabaseError
 
 Patch = dict[str, list]
-"""By part: ``[position, old rows, new rows]``."""
+"""By the stored name of a part: ``[position, old rows, new rows]``."""
 
 
 def difference(before: Document, after: Document) -> Patch:
     """The patch that makes ``after`` of ``before``; empty if they are equal."""
     patch: Patch = {}
-    for part in PARTS:
+    for part, stored in STORED_NAMES.items():
         old, new = getattr(before, part), getattr(after, part)
         if old != new:
             head, tail = _common(old, new)
-            patch[part] = [head, to_rows(old[head : len(old) - tail]), to_rows(new[head : len(new) - tail])]
+            patch[stored] = [head, to_rows(old[head : len(old) - tail]), to_rows(new[head : len(new) - tail])]
     return patch
 
 
@@ -47,7 +47,8 @@ def apply_patch(document: Document, patch: Patch) -> Document:
         DamagedDatabaseError: If the document is not the one that the patch was made for.
     """
     changed = {}
-    for part, (position, old, new) in patch.items():
+    for part in (part for part, stored in STORED_NAMES.items() if stored in patch):
+        position, old, new = patch[STORED_NAMES[part]]
         items = getattr(document, part)
         end = position + len(old)
         if items[position:end] != from_rows(part, old):

@@ -22,7 +22,7 @@ from recipeflow.annotate.document import Document, annotated_document, blank_doc
 from recipeflow.annotate.effects import Effects
 from recipeflow.annotate.history import DO, REDO, UNDO, Entry, History
 from recipeflow.annotate.operations import apply, read_operation
-from recipeflow.annotate.patches import Patch, turn
+from recipeflow.annotate.patches import Patch, apply_patch, turn
 from recipeflow.annotate.schema import connect, take_lock, translated
 from recipeflow.errors import ConflictError, RefusedError
 from recipeflow.recipe import Recipe
@@ -65,6 +65,7 @@ class _Step:
     target: int | None
     operation: dict[str, Any]
     inverse: Patch
+    document: Document
     effects: Effects
 
 
@@ -206,7 +207,7 @@ class Store:
             document = history.document.with_state(json.loads(state))
             history = History(document, revision, history.undoable, history.redoable)
         for entry in self.entries(recipe_id, layer, after=revision):
-            history = history.after(entry)
+            history = history.after(entry, apply_patch(history.document, turn(entry.inverse)))
         return history
 
     def entries(self, recipe_id: str, layer: Layer, after: int = 0, only: int | None = None) -> list[Entry]:
@@ -244,8 +245,8 @@ class Store:
         """
 
         def plan(history: History) -> _Step:
-            _, inverse, effects = apply(history.document, read_operation(operation))
-            return _Step(DO, None, operation, inverse, effects)
+            applied = apply(history.document, read_operation(operation))
+            return _Step(DO, None, operation, applied.inverse, applied.document, applied.effects)
 
         return self._append(recipe_id, layer, base, uuid, operation, plan)
 
@@ -253,7 +254,7 @@ class Store:
         """Take back the last operation that was not taken back yet; errors as for ``save``."""
 
         def plan(history: History) -> _Step:
-            return self._plan_back(recipe_id, layer, UNDO, history.undoable)
+            return self._plan_back(recipe_id, layer, UNDO, history, history.undoable)
 
         return self._append(recipe_id, layer, base, uuid, {"op": UNDO}, plan)
 
@@ -261,16 +262,19 @@ class Store:
         """Do again what was taken back last; errors as for ``save``."""
 
         def plan(history: History) -> _Step:
-            return self._plan_back(recipe_id, layer, REDO, history.redoable)
+            return self._plan_back(recipe_id, layer, REDO, history, history.redoable)
 
         return self._append(recipe_id, layer, base, uuid, {"op": REDO}, plan)
 
-    def _plan_back(self, recipe_id: str, layer: Layer, kind: str, revisions: tuple[int, ...]) -> _Step:
+    def _plan_back(
+        self, recipe_id: str, layer: Layer, kind: str, history: History, revisions: tuple[int, ...]
+    ) -> _Step:
         if not revisions:
             raise RefusedError(f"nothing_to_{kind}", f"expected something to {kind}, found nothing")
         target = self.entries(recipe_id, layer, only=revisions[-1])[0]
         inverse = target.inverse if kind == REDO else turn(target.inverse)
-        return _Step(kind, target.revision, {"op": kind, "of": target.revision}, inverse, Effects())
+        document = apply_patch(history.document, turn(inverse))
+        return _Step(kind, target.revision, {"op": kind, "of": target.revision}, inverse, document, Effects())
 
     def _append(
         self,
@@ -290,7 +294,7 @@ class Store:
             step = plan(history)
             revision = history.revision + 1
             entry = Entry(revision, step.kind, step.target, step.operation, step.inverse, layer.name, uuid, _now())
-            after = history.after(entry)
+            after = history.after(entry, step.document)
             self._write(recipe_id, layer, entry, after.document)
             self.histories[recipe_id, layer.name] = after
             return Saved(revision, after, step.effects)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from recipeflow.annotate.document import RELEASE, STEPS, Document, as_row
 from recipeflow.annotate.effects import Effects
-from recipeflow.annotate.items import Item, accept_item, list_items, mark_text
+from recipeflow.annotate.items import Item, accept_item, entity_text, list_items
 from recipeflow.annotate.offers import offer_frames
 from recipeflow.errors import RefusedError
 from recipeflow.web.pictures import COLUMNS, ROWS, Film
@@ -55,26 +55,28 @@ def changing_view(document: Document, suggestions: Suggestions) -> dict[str, Any
     """What operations change."""
     offers = offer_frames(document)
     by_hand = {edited.action for edited in document.lists}
-    ends = {end for edge in document.flows for end in (edge.start, edge.end)}
+    ends = {end for flow in document.flows for end in (flow.start, flow.end)}
     return {
-        "entities": [{"id": mark.id, **as_row(mark), "text": mark_text(document, mark)} for mark in document.entities],
-        "flows": [as_row(edge) for edge in document.flows],
+        "entities": [
+            {"id": entity.id, **as_row(entity), "text": entity_text(document, entity)} for entity in document.entities
+        ],
+        "flows": [as_row(flow) for flow in document.flows],
         "objects": [
             {
-                **as_row(shot),
-                "key": shot.key,
-                "object": shot.entity,
-                "traced": shot.object in document.traced[action],
-                "offer": offers.get(shot.key),
+                **as_row(pair),
+                "key": pair.key,
+                "object": pair.entity,
+                "traced": pair.object in document.traced[action],
+                "offer": offers.get(pair.key),
             }
             for action, listed in document.objects.items()
-            for shot in listed
+            for pair in listed
         ],
         "actions": [
             {"action": action, "linked": action not in by_hand, "traced": traced}
             for action, traced in document.traced.items()
         ],
-        "unconnected": [mark.id for mark in document.entities if mark.id not in ends],
+        "unconnected": [entity.id for entity in document.entities if entity.id not in ends],
         "done": {step: step in document.done for step in STEPS},
         "progress": progress(document, suggestions),
         "suggestions": list(_suggestion_views(document, suggestions)),
@@ -83,19 +85,19 @@ def changing_view(document: Document, suggestions: Suggestions) -> dict[str, Any
 
 def progress(document: Document, suggestions: Suggestions) -> dict[str, Any]:
     """How far an annotation is, counted; work by hand apart from what came from elsewhere."""
-    shots = [shot for listed in document.objects.values() for shot in listed]
-    sides = [shot.origin for shot in shots for frame in (shot.before, shot.after) if frame is not None]
+    pairs = [pair for listed in document.objects.values() for pair in listed]
+    sides = [pair.origin for pair in pairs for frame in (pair.before, pair.after) if frame is not None]
     origins = Counter(
-        [*(mark.origin for mark in document.entities), *(edge.origin for edge in document.flows), *sides]
+        [*(entity.origin for entity in document.entities), *(flow.origin for flow in document.flows), *sides]
     )
-    ends = {end for edge in document.flows for end in (edge.start, edge.end)}
+    ends = {end for flow in document.flows for end in (flow.start, flow.end)}
     listed = list(open_suggestions(document, suggestions))
     return {
         "entities": len(document.entities),
         "flows": len(document.flows),
-        "unconnected": len(document.marks.keys() - ends),
-        "objects": len(shots),
-        "objects_set": sum(shot.before is not None and shot.after is not None for shot in shots),
+        "unconnected": len(document.entities_by_id.keys() - ends),
+        "objects": len(pairs),
+        "objects_set": sum(pair.before is not None and pair.after is not None for pair in pairs),
         "human": origins[None],
         "imported": origins[RELEASE],
         "accepted": origins.total() - origins[None] - origins[RELEASE],

@@ -11,96 +11,98 @@ from dataclasses import replace
 
 import networkx as nx
 
-from recipeflow.annotate.document import Document, Edge, HandList, Mark, Shot
+from recipeflow.annotate.document import AnnotatedEntity, AnnotatedFlow, AnnotatedPair, Document, HandList
 from recipeflow.annotate.effects import Effects
 from recipeflow.errors import RefusedError
 from recipeflow.recipe import TAGS
 
 
-def find_mark(document: Document, entity: str) -> Mark:
+def find_entity(document: Document, entity_id: str) -> AnnotatedEntity:
     """The entity of this id."""
-    if (mark := document.marks.get(entity)) is None:
-        raise RefusedError("no_entity", f"expected an entity, found none at {entity}", entity=entity)
-    return mark
+    if (entity := document.entities_by_id.get(entity_id)) is None:
+        raise RefusedError("no_entity", f"expected an entity, found none at {entity_id}", entity=entity_id)
+    return entity
 
 
-def put_entity(document: Document, mark: Mark, effects: Effects, replaces: bool = False) -> Document:
+def put_entity(document: Document, entity: AnnotatedEntity, effects: Effects, replaces: bool = False) -> Document:
     """Make words an entity.
 
     Entities wholly inside it become part of it, and what referred to them refers to it.
 
     Args:
         document: Before.
-        mark: The entity to be.
+        entity: The entity to be.
         effects: What went along.
         replaces: Also take the place of entities that it shares only some words with.
     """
-    check_tag(mark.tag)
-    _check_span(document, mark)
-    covered = _overlapping(document, mark)
+    check_tag(entity.tag)
+    _check_span(document, entity)
+    covered = _overlapping(document, entity)
     for other in covered:
-        if not replaces and (other.start < mark.start or other.end > mark.end):
+        if not replaces and (other.start < entity.start or other.end > entity.end):
             raise _overlap(other)
-    if [(other.start, other.end) for other in covered] == [(mark.start, mark.end)]:
-        return document if covered[0].tag == mark.tag else _exchange(document, covered[0], mark, effects)
+    if [(other.start, other.end) for other in covered] == [(entity.start, entity.end)]:
+        return document if covered[0].tag == entity.tag else _exchange(document, covered[0], entity, effects)
     effects.removed_entities += covered[1:]
     for other in covered:
-        _put_aside(document, other, mark, effects)
+        _put_aside(document, other, entity, effects)
     entities = [other for other in document.entities if other not in covered]
-    changed = document.change(entities=_in_order((*entities, mark)))
-    return _rename(changed, {other.id: mark.id for other in covered}, effects)
+    changed = document.change(entities=_in_order((*entities, entity)))
+    return _rename(changed, {other.id: entity.id for other in covered}, effects)
 
 
-def retag(document: Document, entity: str, tag: str, effects: Effects) -> Document:
+def retag(document: Document, entity_id: str, tag: str, effects: Effects) -> Document:
     """Give an entity another tag; flows and frames stay."""
     check_tag(tag)
-    mark = find_mark(document, entity)
-    return document if mark.tag == tag else _exchange(document, mark, replace(mark, tag=tag, origin=None), effects)
+    entity = find_entity(document, entity_id)
+    return (
+        document if entity.tag == tag else _exchange(document, entity, replace(entity, tag=tag, origin=None), effects)
+    )
 
 
-def reshape(document: Document, entity: str, start: int, end: int, effects: Effects) -> Document:
+def reshape(document: Document, entity_id: str, start: int, end: int, effects: Effects) -> Document:
     """Give an entity other words of its line; flows and frames follow it."""
-    mark = find_mark(document, entity)
-    if (start, end) == (mark.start, mark.end):
+    entity = find_entity(document, entity_id)
+    if (start, end) == (entity.start, entity.end):
         return document
-    changed = replace(mark, start=start, end=end, origin=None)
+    changed = replace(entity, start=start, end=end, origin=None)
     _check_span(document, changed)
     for other in _overlapping(document, changed):
-        if other != mark:
+        if other != entity:
             raise _overlap(other)
-    document = document.change(entities=_in_order(changed if m == mark else m for m in document.entities))
-    return _rename(document, {mark.id: changed.id}, effects)
+    document = document.change(entities=_in_order(changed if m == entity else m for m in document.entities))
+    return _rename(document, {entity.id: changed.id}, effects)
 
 
-def split(document: Document, entity: str, at: int, tag: str | None) -> Document:
+def split(document: Document, entity_id: str, at: int, tag: str | None) -> Document:
     """Cut an entity in two; flows and frames stay with the first part."""
-    mark = find_mark(document, entity)
-    if not mark.start < at < mark.end:
-        reason = f"expected a word inside {entity}, from {mark.start + 1} to {mark.end - 1}, found {at}"
+    entity = find_entity(document, entity_id)
+    if not entity.start < at < entity.end:
+        reason = f"expected a word inside {entity_id}, from {entity.start + 1} to {entity.end - 1}, found {at}"
         raise RefusedError("split", reason, at=at)
-    check_tag(tag or mark.tag)
-    parts = replace(mark, end=at, origin=None), replace(mark, start=at, tag=tag or mark.tag, origin=None)
-    rest = (other for other in document.entities if other != mark)
+    check_tag(tag or entity.tag)
+    parts = replace(entity, end=at, origin=None), replace(entity, start=at, tag=tag or entity.tag, origin=None)
+    rest = (other for other in document.entities if other != entity)
     return document.change(entities=_in_order((*rest, *parts)))
 
 
-def remove(document: Document, entity: str, effects: Effects) -> Document:
+def remove(document: Document, entity_id: str, effects: Effects) -> Document:
     """Take an entity away, with its flows, its frames and its place in lists of objects."""
-    mark = find_mark(document, entity)
-    gone = [edge for edge in document.flows if entity in (edge.start, edge.end)]
-    shots = [shot for shot in document.shots if entity in (shot.action, shot.object)]
-    effects.removed_entities.append(mark)
+    entity = find_entity(document, entity_id)
+    gone = [flow for flow in document.flows if entity_id in (flow.start, flow.end)]
+    pairs = [pair for pair in document.pairs if entity_id in (pair.action, pair.object)]
+    effects.removed_entities.append(entity)
     effects.removed_flows += gone
-    effects.removed_objects += shots
+    effects.removed_objects += pairs
     lists = (
-        replace(edited, objects=tuple(name for name in edited.objects if name != entity))
+        replace(edited, objects=tuple(name for name in edited.objects if name != entity_id))
         for edited in document.lists
-        if edited.action != entity
+        if edited.action != entity_id
     )
     return document.change(
-        entities=tuple(other for other in document.entities if other != mark),
-        flows=tuple(edge for edge in document.flows if edge not in gone),
-        shots=tuple(shot for shot in document.shots if shot not in shots),
+        entities=tuple(other for other in document.entities if other != entity),
+        flows=tuple(flow for flow in document.flows if flow not in gone),
+        pairs=tuple(pair for pair in document.pairs if pair not in pairs),
         lists=tuple(lists),
     )
 
@@ -111,38 +113,40 @@ def check_tag(tag: str) -> None:
         raise RefusedError("tag", f"expected a tag of {', '.join(TAGS)}, found {tag!r}", tag=tag)
 
 
-def _check_span(document: Document, mark: Mark) -> None:
+def _check_span(document: Document, entity: AnnotatedEntity) -> None:
     sections = document.base.sections
-    known = 0 <= mark.section < len(sections) and 0 <= mark.line < len(sections[mark.section])
-    words = len(sections[mark.section][mark.line].words) if known else 0
-    if not 0 <= mark.start < mark.end <= words:
-        reason = f"expected words of a line of {words}, found {mark.start} to {mark.end}"
-        raise RefusedError("span", reason, start=mark.start, end=mark.end, words=words)
+    known = 0 <= entity.section < len(sections) and 0 <= entity.line < len(sections[entity.section])
+    words = len(sections[entity.section][entity.line].words) if known else 0
+    if not 0 <= entity.start < entity.end <= words:
+        reason = f"expected words of a line of {words}, found {entity.start} to {entity.end}"
+        raise RefusedError("span", reason, start=entity.start, end=entity.end, words=words)
 
 
-def _overlapping(document: Document, mark: Mark) -> list[Mark]:
-    line = mark.section, mark.line
-    return [m for m in document.entities if (m.section, m.line) == line and m.start < mark.end and mark.start < m.end]
+def _overlapping(document: Document, entity: AnnotatedEntity) -> list[AnnotatedEntity]:
+    line = entity.section, entity.line
+    return [
+        m for m in document.entities if (m.section, m.line) == line and m.start < entity.end and entity.start < m.end
+    ]
 
 
-def _overlap(other: Mark) -> RefusedError:
+def _overlap(other: AnnotatedEntity) -> RefusedError:
     reason = f"expected words of no other entity, found {other.id}, which has some of them ({other.tag})"
     return RefusedError("overlap", reason, entity=other.id)
 
 
-def _exchange(document: Document, old: Mark, new: Mark, effects: Effects) -> Document:
+def _exchange(document: Document, old: AnnotatedEntity, new: AnnotatedEntity, effects: Effects) -> Document:
     """Put an entity in the place of one with the same words."""
     _put_aside(document, old, new, effects)
-    return document.change(entities=tuple(new if mark == old else mark for mark in document.entities))
+    return document.change(entities=tuple(new if entity == old else entity for entity in document.entities))
 
 
-def _put_aside(document: Document, old: Mark, new: Mark, effects: Effects) -> None:
+def _put_aside(document: Document, old: AnnotatedEntity, new: AnnotatedEntity, effects: Effects) -> None:
     if old.tag == "Ac" != new.tag:
-        effects.aside += [shot for shot in document.shots if shot.action == old.id]
+        effects.aside += [pair for pair in document.pairs if pair.action == old.id]
 
 
-def _in_order(marks: Iterable[Mark]) -> tuple[Mark, ...]:
-    return tuple(sorted(marks, key=lambda mark: (mark.section, mark.line, mark.start)))
+def _in_order(entities: Iterable[AnnotatedEntity]) -> tuple[AnnotatedEntity, ...]:
+    return tuple(sorted(entities, key=lambda entity: (entity.section, entity.line, entity.start)))
 
 
 def _rename(document: Document, names: Mapping[str, str], effects: Effects) -> Document:
@@ -152,18 +156,20 @@ def _rename(document: Document, names: Mapping[str, str], effects: Effects) -> D
         return document
     return document.change(
         flows=_rename_flows(document.flows, names, effects),
-        shots=_rename_shots(document.shots, names, effects),
+        pairs=_rename_pairs(document.pairs, names, effects),
         lists=_rename_lists(document.lists, names),
     )
 
 
-def _rename_flows(flows: Iterable[Edge], names: Mapping[str, str], effects: Effects) -> tuple[Edge, ...]:
-    kept: dict[tuple[str, str, str], Edge] = {}
-    for edge in flows:
-        renamed = replace(edge, start=names.get(edge.start, edge.start), end=names.get(edge.end, edge.end))
+def _rename_flows(
+    flows: Iterable[AnnotatedFlow], names: Mapping[str, str], effects: Effects
+) -> tuple[AnnotatedFlow, ...]:
+    kept: dict[tuple[str, str, str], AnnotatedFlow] = {}
+    for flow in flows:
+        renamed = replace(flow, start=names.get(flow.start, flow.start), end=names.get(flow.end, flow.end))
         key = renamed.start, renamed.end, renamed.label
         if renamed.start == renamed.end or key in kept:
-            effects.removed_flows.append(edge)
+            effects.removed_flows.append(flow)
         else:
             kept[key] = renamed
     graph = nx.DiGraph((start, end) for start, end, _ in kept)
@@ -174,16 +180,18 @@ def _rename_flows(flows: Iterable[Edge], names: Mapping[str, str], effects: Effe
     return tuple(kept.values())
 
 
-def _rename_shots(shots: Iterable[Shot], names: Mapping[str, str], effects: Effects) -> tuple[Shot, ...]:
-    kept: dict[str, Shot] = {}
-    for shot in shots:
-        action, name = names.get(shot.action, shot.action), names.get(shot.object, shot.object)
-        renamed = replace(shot, action=action, object=name)
+def _rename_pairs(
+    pairs: Iterable[AnnotatedPair], names: Mapping[str, str], effects: Effects
+) -> tuple[AnnotatedPair, ...]:
+    kept: dict[str, AnnotatedPair] = {}
+    for pair in pairs:
+        action, name = names.get(pair.action, pair.action), names.get(pair.object, pair.object)
+        renamed = replace(pair, action=action, object=name)
         if action == name or renamed.key in kept:
-            effects.removed_objects.append(shot)
+            effects.removed_objects.append(pair)
         else:
             kept[renamed.key] = renamed
-    return tuple(sorted(kept.values(), key=lambda shot: shot.sort_key))
+    return tuple(sorted(kept.values(), key=lambda pair: pair.sort_key))
 
 
 def _rename_lists(lists: Iterable[HandList], names: Mapping[str, str]) -> tuple[HandList, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 from recipeflow.errors import EmptyReleaseError, VRFError
 from recipeflow.explore.catalogue import Entry, HasPicture, catalogue_entry, recipe_page
 from recipeflow.explore.sources import Source
-from recipeflow.recipe import Recipe
+from recipeflow.recipe import LABELS, TAGS, Recipe
 
 CHUNK = 100
 """Recipes in a chunk of the index."""
@@ -125,6 +125,7 @@ class Library:
         return None if recipe is None else self.source.picture(recipe, frame)
 
     def about(self) -> dict[str, Any]:
-        """What the pages say of the whole."""
+        """What the pages say of the whole, and the names of tags and labels."""
         info = self.source.info
-        return {"name": self.source.folder.resolve().name, "source": info.source, "licence": info.licence}
+        about = {"name": self.source.folder.resolve().name, "source": info.source, "licence": info.licence}
+        return {**about, "tags": TAGS, "labels": LABELS}

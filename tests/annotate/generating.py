@@ -33,7 +33,7 @@ def _pick(random: Random, choices, otherwise="0-0-0"):
 
 
 def _keys(document: Document) -> list[str]:
-    return [shot.key for listed in document.objects.values() for shot in listed]
+    return [pair.key for listed in document.objects.values() for pair in listed]
 
 
 def _tag(random, document, suggested):
@@ -46,30 +46,32 @@ def _tag(random, document, suggested):
 
 
 def _reshape(random, document, suggested):
-    mark = document.marks.get(entity := _pick(random, document.marks))
-    start, end = (mark.start, mark.end) if mark else (0, 1)
-    return {"entity": entity, "start": start + random.randint(-1, 1), "end": end + random.randint(-1, 1)}
+    entity = document.entities_by_id.get(entity_id := _pick(random, document.entities_by_id))
+    start, end = (entity.start, entity.end) if entity else (0, 1)
+    return {"entity": entity_id, "start": start + random.randint(-1, 1), "end": end + random.randint(-1, 1)}
 
 
 def _split(random, document, suggested):
-    long = [mark for mark in document.entities if mark.end - mark.start > 1] or document.entities
-    mark = _pick(random, long, None)
+    long = [entity for entity in document.entities if entity.end - entity.start > 1] or document.entities
+    entity = _pick(random, long, None)
     tag = random.choice([None, *TAGS])
-    return {"entity": mark.id, "at": mark.start + 1, "tag": tag} if mark else {"entity": "0-0-0", "at": 1, "tag": tag}
+    name, at = (entity.id, entity.start + 1) if entity else ("0-0-0", 1)
+    return {"entity": name, "at": at, "tag": tag}
 
 
 def _flow(random, document, suggested):
     ends = sorted(
-        (_pick(random, document.marks), _pick(random, document.marks)), key=lambda i: [*map(int, i.split("-"))]
+        (_pick(random, document.entities_by_id), _pick(random, document.entities_by_id)),
+        key=lambda i: [*map(int, i.split("-"))],
     )
     if random.random() < 0.2:
         ends.reverse()
     return {"start": ends[0], "end": ends[1], "label": random.choice(["Targ", "Targ", "F-set", *LABELS])}
 
 
-def _edge(random, document, suggested):
-    edge = _pick(random, document.flows, None)
-    return {"start": edge.start, "end": edge.end, "label": edge.label} if edge else _flow(random, document, suggested)
+def _known_flow(random, document, suggested):
+    flow = _pick(random, document.flows, None)
+    return {"start": flow.start, "end": flow.end, "label": flow.label} if flow else _flow(random, document, suggested)
 
 
 def _frame(random, document, suggested):
@@ -83,16 +85,16 @@ def _some(random, choices, most):
 
 _DRAWING = {
     "tag": _tag,
-    "retag": lambda r, d, s: {"entity": _pick(r, d.marks), "tag": r.choice(["Ac", "F", *TAGS])},
+    "retag": lambda r, d, s: {"entity": _pick(r, d.entities_by_id), "tag": r.choice(["Ac", "F", *TAGS])},
     "reshape": _reshape,
     "split": _split,
-    "remove": lambda r, d, s: {"entity": _pick(r, d.marks)},
+    "remove": lambda r, d, s: {"entity": _pick(r, d.entities_by_id)},
     "flow": _flow,
-    "unflow": _edge,
-    "relabel": lambda r, d, s: {**_edge(r, d, s), "to": r.choice(list(LABELS))},
+    "unflow": _known_flow,
+    "relabel": lambda r, d, s: {**_known_flow(r, d, s), "to": r.choice(list(LABELS))},
     "add_object": lambda r, d, s: {
         "action": _pick(r, d.traced),
-        "object": r.choice([None, *d.marks]),
+        "object": r.choice([None, *d.entities_by_id]),
         "position": r.choice([None, 0, 1]),
     },
     "remove_object": lambda r, d, s: {"key": _pick(r, _keys(d))},

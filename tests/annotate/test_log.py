@@ -32,17 +32,17 @@ def check_invariants(document: Document) -> None:
     parser = RecipeParser(document.base.id)
     parser.parse(recipe_to_json(document.recipe))
     assert parser.problems == []
-    assert [mark.id for mark in document.entities] == list(document.recipe.entities)
-    known = document.marks.keys()
-    for shot in document.shots:
-        assert shot.action in known and (shot.entity is None or shot.entity in known)
-        assert shot.before is not None or shot.after is not None
+    assert [entity.id for entity in document.entities] == list(document.recipe.entities)
+    known = document.entities_by_id.keys()
+    for pair in document.pairs:
+        assert pair.action in known and (pair.entity is None or pair.entity in known)
+        assert pair.before is not None or pair.after is not None
     for edited in document.lists:
         assert edited.action in known
         assert {name for name in edited.objects if not name.startswith("?")} <= known
         assert len(set(edited.objects)) == len(edited.objects)
-    shown = {shot.key for listed in document.objects.values() for shot in listed}
-    assert {shot.key for shot in document.shots if document.marks[shot.action].tag == "Ac"} <= shown
+    shown = {pair.key for listed in document.objects.values() for pair in listed}
+    assert {pair.key for pair in document.pairs if document.entities_by_id[pair.action].tag == "Ac"} <= shown
     assert document.with_state(json.loads(json.dumps(document.state()))) == document
 
 

@@ -34,15 +34,15 @@ def refused(document, op, **fields):
 
 
 def tags(document):
-    return {mark.id: (mark.tag, mark.end) for mark in document.entities}
+    return {entity.id: (entity.tag, entity.end) for entity in document.entities}
 
 
-def edges(document):
-    return {(edge.start, edge.label, edge.end) for edge in document.flows}
+def flows(document):
+    return {(flow.start, flow.label, flow.end) for flow in document.flows}
 
 
 def frames(document, action):
-    return [(shot.object, shot.before, shot.after) for shot in document.objects[action]]
+    return [(pair.object, pair.before, pair.after) for pair in document.objects[action]]
 
 
 def test_tag_marks_words():
@@ -56,7 +56,7 @@ def test_tag_over_entities_merges_them_and_their_flows_follow():
     # 薄く (Sf) and 切り (Ac) become one action: the flow between them would lead from it to itself.
     after, effects = do(DOCUMENT, "tag", section=1, line=0, start=4, end=6, tag="Ac")
     assert tags(after)["1-0-4"] == ("Ac", 6) and "1-0-5" not in tags(after)
-    assert ("1-0-2", "Targ", "1-0-4") in edges(after) and ("1-0-4", "F-set", "1-2-4") in edges(after)
+    assert ("1-0-2", "Targ", "1-0-4") in flows(after) and ("1-0-4", "F-set", "1-2-4") in flows(after)
     assert frames(after, "1-0-4") == [("1-0-2", 1, 3)]
     assert effects["renamed"] == {"1-0-5": "1-0-4"}
     assert [(flow["start"], flow["end"]) for flow in effects["removed_flows"]] == [("1-0-4", "1-0-5")]
@@ -79,27 +79,27 @@ def test_merging_that_would_close_a_circle_is_refused():
 
 def test_retag_keeps_flows_and_frames():
     after, effects = do(DOCUMENT, "retag", entity="1-0-2", tag="T")
-    assert edges(after) == edges(DOCUMENT)
+    assert flows(after) == flows(DOCUMENT)
     assert [frames(after, action) for action in after.objects] == [
         frames(DOCUMENT, action) for action in after.objects
     ]
-    assert after.marks["1-0-2"].origin is None and effects == {}
+    assert after.entities_by_id["1-0-2"].origin is None and effects == {}
 
 
 def test_frames_of_an_action_that_is_none_any_more_are_kept_aside():
     after, effects = do(DOCUMENT, "retag", entity="1-0-5", tag="Af")
     assert "1-0-5" not in after.objects and all(change.action != "1-0-5" for change in after.recipe.state_changes)
-    assert [(shot["key"], shot["before"]) for shot in effects["aside"]] == [("1-0-5/1-0-2", 1)]
+    assert [(pair["key"], pair["before"]) for pair in effects["aside"]] == [("1-0-5/1-0-2", 1)]
     again, _ = do(after, "retag", entity="1-0-5", tag="Ac")
     assert frames(again, "1-0-5") == [("1-0-2", 1, 3)]
-    assert edges(again) == edges(DOCUMENT)
+    assert flows(again) == flows(DOCUMENT)
 
 
 def test_reshape_takes_everything_along():
     # The tomato of the list loses its first word, and with it its id.
     after, effects = do(DOCUMENT, "reshape", entity="1-1-2", start=3, end=4)
     assert effects["renamed"] == {"1-1-2": "1-1-3"}
-    assert ("1-1-3", "Targ", "1-1-7") in edges(after) and ("0-1-3", "F-eq", "1-1-3") in edges(after)
+    assert ("1-1-3", "Targ", "1-1-7") in flows(after) and ("0-1-3", "F-eq", "1-1-3") in flows(after)
     assert frames(after, "1-1-7") == [("1-1-3", 3, 5)]
     assert refused(DOCUMENT, "reshape", entity="1-1-2", start=2, end=6) == ("overlap", {"entity": "1-1-5"})
     assert refused(DOCUMENT, "reshape", entity="1-1-2", start=2, end=99)[0] == "span"
@@ -108,15 +108,15 @@ def test_reshape_takes_everything_along():
 def test_split_leaves_everything_with_the_first_part():
     after, _ = do(DOCUMENT, "split", entity="1-1-2", at=3, tag="Sf")
     assert tags(after)["1-1-2"] == ("F", 3) and tags(after)["1-1-3"] == ("Sf", 4)
-    assert edges(after) == edges(DOCUMENT)
+    assert flows(after) == flows(DOCUMENT)
     assert refused(DOCUMENT, "split", entity="1-0-2", at=3, tag=None) == ("split", {"at": 3})
 
 
 def test_remove_takes_flows_and_frames_along_and_undo_brings_all_back():
     after, effects = do(DOCUMENT, "remove", entity="1-0-5")
     assert len(effects["removed_flows"]) == 3
-    assert {shot["key"] for shot in effects["removed_objects"]} == {"1-0-5/1-0-2"}
-    assert all("1-0-5" not in edge for edge in edges(after))
+    assert {pair["key"] for pair in effects["removed_objects"]} == {"1-0-5/1-0-2"}
+    assert all("1-0-5" not in flow for flow in flows(after))
     assert "1-0-5" not in after.objects
     # 具材 stood for the product of slicing; now only the tomato is left of it.
     assert [name for name, _, _ in frames(after, "1-2-8")][:1] == ["1-1-2"]
@@ -145,13 +145,13 @@ def test_flows_that_must_not_be(fields, expected):
 def test_flows_stand_in_reading_order_so_that_objects_do():
     document, _ = do(DOCUMENT, "unflow", start="1-2-4", end="1-2-8", label="Targ")
     again, _ = do(document, "flow", start="1-2-4", end="1-2-8", label="Targ")
-    assert [(edge.start, edge.end) for edge in again.flows] == [(edge.start, edge.end) for edge in DOCUMENT.flows]
+    assert [(flow.start, flow.end) for flow in again.flows] == [(flow.start, flow.end) for flow in DOCUMENT.flows]
     assert refused(document, "unflow", start="1-2-4", end="1-2-8", label="Targ")[0] == "no_flow"
 
 
 def test_relabel():
     after, _ = do(DOCUMENT, "relabel", start="1-2-4", end="1-2-8", label="Targ", to="Dest")
-    assert ("1-2-4", "Dest", "1-2-8") in edges(after)
+    assert ("1-2-4", "Dest", "1-2-8") in flows(after)
     document, _ = do(DOCUMENT, "flow", start="1-2-4", end="1-2-8", label="Dest")
     assert refused(document, "relabel", start="1-2-4", end="1-2-8", label="Targ", to="Dest")[0] == "duplicate"
 
@@ -165,7 +165,7 @@ def test_objects_follow_the_flows_and_frames_stay_with_them():
     assert after.lists == DOCUMENT.lists
     gone, effects = do(after, "remove_object", key="1-2-8/1-1-2")
     assert frames(gone, "1-2-8") == [("1-0-2", 3, 7), ("1-2-6", "none", 7)]
-    assert [(shot["before"], shot["after"]) for shot in effects["removed_objects"]] == [(5, 7)]
+    assert [(pair["before"], pair["after"]) for pair in effects["removed_objects"]] == [(5, 7)]
     assert gone.lists == DOCUMENT.lists  # it still follows the flows
 
 
@@ -178,7 +178,7 @@ def test_a_hand_edited_list_stays_until_it_is_reset():
     assert [name for name, _, _ in frames(changed, "1-0-5")] == ["1-0-2", "0-2-0"]
     assert changed.traced["1-0-5"] == ("1-0-2", "1-1-2")
     reset, effects = do(changed, "reset_objects", action="1-0-5")
-    assert [shot["object"] for shot in effects["removed_objects"]] == ["0-2-0"]
+    assert [pair["object"] for pair in effects["removed_objects"]] == ["0-2-0"]
     assert frames(reset, "1-0-5") == [("1-0-2", 1, 3), ("1-1-2", None, None)]
 
 
@@ -251,7 +251,7 @@ def test_everything_can_be_accepted_from_bare_words():
     assert effects == {}
     assert set(after.recipe.flows) == set(SALAD.flows) and after.recipe.entities == SALAD.entities
     assert after.recipe.state_changes == SALAD.state_changes
-    assert {mark.origin for mark in after.entities} == {edge.origin for edge in after.flows} == {"model"}
+    assert {entity.origin for entity in after.entities} == {flow.origin for flow in after.flows} == {"model"}
 
 
 def test_accepting_leaves_what_is_there_unless_told():

@@ -1,5 +1,7 @@
 """The database: committed or not there, never done twice, never overwritten, and never somebody else's file."""
 
+import contextlib
+import json
 import sqlite3
 import subprocess
 import sys
@@ -7,6 +9,7 @@ import threading
 
 import pytest
 
+from recipeflow.annotate.document import as_row
 from recipeflow.annotate.schema import VERSION
 from recipeflow.annotate.store import Layer, Store
 from recipeflow.errors import (
@@ -67,6 +70,32 @@ def test_sent_again_is_not_done_again(store):
         assert caught.value.code == "uuid_reused"
     with pytest.raises(RefusedError, match="new uuid"):
         store.save(SALAD.id, BOB, 0, "a1", REMOVE)
+
+
+def test_a_database_of_the_first_version_still_opens(path):
+    """Pairs were called shots when it was written: in patches and in states."""
+    with Store(path) as store:
+        store.add_recipes([SALAD])
+        store.add_layer(ALICE)
+        begun = store.history(SALAD.id, ALICE).document
+        first, old = begun.pairs[0], [list(as_row(pair).values()) for pair in begun.pairs]
+    changed = [[*old[0][:2], "none", old[0][3], None], *old[1:]]
+    state = {**begun.state(), "shots": changed}
+    operation = {"op": "frame", "key": first.key, "side": "before", "value": "none"}
+    inverse = {"shots": [0, changed[:1], old[:1]]}
+    entry = (SALAD.id, "alice", 1, 0, "alice", "a1", "do", None, json.dumps(operation), json.dumps(inverse), "2026")
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"INSERT INTO log VALUES (NULL, {', '.join('?' * len(entry))})", entry)
+        connection.execute("INSERT INTO suggestions VALUES ('model', ?, ?, '2026')", (SALAD.id, json.dumps(state)))
+    with Store(path) as store:
+        assert store.history(SALAD.id, ALICE).document.pairs[0].before == "none"
+        assert store.suggestions(SALAD.id)["model"].pairs[0].before == "none"
+        assert store.undo(SALAD.id, ALICE, 1, "a2").history.document == begun
+        again = store.redo(SALAD.id, ALICE, 2, "a3").history.document
+        assert list(again.state()) == ["entities", "flows", "shots", "lists", "done", "rejected"]
+    with Store(path) as store:
+        assert store.history(SALAD.id, ALICE).document == again
+        assert list(store.entries(SALAD.id, ALICE, only=3)[0].inverse) == ["shots"]
 
 
 def test_an_old_revision_is_a_conflict_and_nothing_is_written(store):

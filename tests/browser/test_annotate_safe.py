@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from recipeflow.recipe import Line, Word
+from recipeflow.recipe import LABELS, TAGS, Line, Word
 from tests.annotate.serving import AnnotationServer
 from tests.browser.annotating import expect_saved, open_step
 from tests.making import SALAD, TEA, make_release
@@ -114,6 +114,12 @@ def test_every_sentence_exists_in_both_languages(page, server):
     names = re.compile(r"\{(\w+)\}")
     different = [key for key in english if set(names.findall(english[key])) != set(names.findall(japanese[key]))]
     assert not different
+
+
+def test_every_tag_and_label_has_a_japanese_name(page, server):
+    page.goto(server.url)
+    names = page.evaluate("""async () => (await import("/static/japanese.js")).japaneseNames""")
+    assert (list(names["tags"]), list(names["labels"])) == (list(TAGS), list(LABELS))
 
 
 def test_it_fits_1280_x_800(page, server):

@@ -12,6 +12,7 @@ from recipeflow.explore.export import MARKER, export_site
 from recipeflow.explore.library import Library
 from recipeflow.explore.pictures import LARGEST, page_picture
 from recipeflow.explore.sources import open_source
+from recipeflow.recipe import LABELS, TAGS
 from tests.building import many_recipes
 from tests.making import EGG, RECIPES, edit_annotations, make_frame, make_release
 from tests.test_cli import ROOT, vrf
@@ -39,6 +40,8 @@ def test_a_site_holds_everything(release, tmp_path):
         "name": "release",
         "source": "hand-made",
         "licence": "MIT",
+        "tags": TAGS,
+        "labels": LABELS,
         "stamp": None,
     }
     assert [entry[0] for entry in read_data(site, "data/index/0")["recipes"]] == [recipe.id for recipe in RECIPES]

@@ -1,10 +1,12 @@
 // The language of the interface: English or Japanese, remembered in this browser.
 
 import { english } from "./english.js";
-import { japanese } from "./japanese.js";
+import { japanese, japaneseNames } from "./japanese.js";
 
 const DICTIONARIES = { en: english, ja: japanese };
 const KEPT = "vrf-language";
+
+let englishNames = { tags: {}, labels: {} };
 
 /** The language in use, `en` or `ja`. */
 export function language() {
@@ -22,6 +24,24 @@ export function setLanguage(code) {
 export function t(key, values = {}) {
   const sentence = DICTIONARIES[language()][key] ?? english[key] ?? key;
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/** Take the English names of tags and labels over from the server, which has the only list of them. */
+export function learnNames({ tags, labels }) {
+  englishNames = { tags, labels };
+}
+
+export function tagName(id) {
+  return nameOf("tags", id);
+}
+
+export function labelName(id) {
+  return nameOf("labels", id);
+}
+
+function nameOf(kind, id) {
+  const names = language() === "ja" ? japaneseNames : englishNames;
+  return names[kind][id] ?? englishNames[kind][id] ?? id;
 }
 
 /** Whether the interface has a sentence of this name. */

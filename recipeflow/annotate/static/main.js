@@ -8,7 +8,7 @@ import { EditorPage } from "./editor.js";
 import { AgreementPage } from "./page_agreement.js";
 import { DifferencesPage } from "./page_differences.js";
 import { openGuide } from "./guide.js";
-import { language, setLanguage, t } from "./language.js";
+import { language, learnNames, setLanguage, t } from "./language.js";
 import { RecipesPage } from "./page_recipes.js";
 import { followRoutes } from "./routes.js";
 
@@ -39,6 +39,7 @@ async function show(route) {
   app.page = null;
   try {
     app.server = await getJson("/api/session");
+    learnNames(app.server);
     const page = await PAGES[route.page](app, route);
     if (turn === app.turn) app.page = page;
     else page?.close();

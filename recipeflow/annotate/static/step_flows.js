@@ -3,13 +3,12 @@
 
 import { ArcLayer, flowKey, labelFilter } from "/shared/arcs.js";
 import { element, replaceContent } from "/shared/dom.js";
-import { LABELS, nameOf } from "/shared/vocabulary.js";
 import { recipeText, refreshText } from "/shared/words.js";
 
 import { entityText } from "./describe.js";
 import { FlowList } from "./flow_list.js";
 import { FlowPointer } from "./flow_pointer.js";
-import { language, t } from "./language.js";
+import { labelName, t } from "./language.js";
 import { keepFocus, placeBeside } from "./shell.js";
 import { openSuggestions } from "./suggestions.js";
 
@@ -19,6 +18,7 @@ export class FlowsStep {
   constructor(editor) {
     this.session = editor.session;
     this.likely = editor.app.server.likely;
+    this.labels = Object.keys(editor.app.server.labels);
     this.start = null;
     this.chosen = null; // {start, end, flow, suggestion}: what the choice of labels is open for
     this.text = element("div");
@@ -39,13 +39,10 @@ export class FlowsStep {
       onChoose: (flow) => this.pickFlow(flow),
       onDelete: (flow) => this.unflow(flow),
     });
-    this.filter = labelFilter(
-      LABELS.map((label) => label.id),
-      {
-        nameLabel: (label) => nameOf(LABELS, label, language()),
-        onChange: (labels) => this.showLabels(labels),
-      },
-    );
+    this.filter = labelFilter(this.labels, {
+      nameLabel: labelName,
+      onChange: (labels) => this.showLabels(labels),
+    });
     this.side = element(
       "section",
       { class: "stack" },
@@ -209,7 +206,7 @@ export class FlowsStep {
     const there = new Set(
       this.view.flows.filter((each) => each.start === start && each.end === end).map((each) => each.label),
     );
-    const choices = LABELS.map(({ id }, i) =>
+    const choices = this.labels.map((id, i) =>
       element(
         "button",
         {
@@ -222,7 +219,7 @@ export class FlowsStep {
         },
         element("kbd", { "aria-hidden": "true" }, LABEL_KEYS[i].toUpperCase()),
         element("b", {}, id),
-        element("span", {}, nameOf(LABELS, id, language())),
+        element("span", {}, labelName(id)),
       ),
     );
     const small = (name, act) =>
@@ -279,7 +276,7 @@ export class FlowsStep {
   onKey(event) {
     const focused = document.activeElement?.dataset.entity;
     const label = LABEL_KEYS.indexOf(event.key.toLowerCase());
-    if (this.chosen && event.key.length === 1 && label >= 0) return (this.choose(LABELS[label].id), true);
+    if (this.chosen && event.key.length === 1 && label >= 0) return (this.choose(this.labels[label]), true);
     if ((event.key === "Enter" || event.key === " ") && focused) return (this.click(focused), true);
     if (event.key === "Escape") return (this.cancel(), true);
     if ((event.key === "Delete" || event.key === "Backspace") && this.chosen?.flow)

@@ -1,11 +1,10 @@
 // Step 1: words get tags. Click a word or drag over several, then choose one of the eight.
 
 import { element, replaceContent } from "/shared/dom.js";
-import { TAGS, nameOf } from "/shared/vocabulary.js";
 import { recipeText, refreshText } from "/shared/words.js";
 
 import { wordsText } from "./describe.js";
-import { language, t } from "./language.js";
+import { t, tagName } from "./language.js";
 import { placeBeside } from "./shell.js";
 import { openSuggestions } from "./suggestions.js";
 import { WordSelection } from "./word_selection.js";
@@ -13,6 +12,7 @@ import { WordSelection } from "./word_selection.js";
 export class WordsStep {
   constructor(editor) {
     this.session = editor.session;
+    this.tags = Object.keys(editor.app.server.tags);
     this.text = element("div", {
       class: "word-host",
       tabindex: 0,
@@ -30,7 +30,7 @@ export class WordsStep {
     this.main = element("div", { class: "step-main" }, this.scroller);
     this.said = element("p", { class: "selection-said", "aria-live": "polite" });
     this.tools = element("div", { class: "word-tools row tight" });
-    this.buttons = new Map(TAGS.map((tag) => [tag.id, this.tagButton(tag)]));
+    this.buttons = new Map(this.tags.map((tag, i) => [tag, this.tagButton(tag, i + 1)]));
     this.side = element(
       "section",
       { class: "stack" },
@@ -46,8 +46,7 @@ export class WordsStep {
     );
   }
 
-  tagButton({ id }) {
-    const key = TAGS.findIndex((tag) => tag.id === id) + 1;
+  tagButton(id, key) {
     return element(
       "button",
       {
@@ -58,7 +57,7 @@ export class WordsStep {
       },
       element("kbd", { "aria-hidden": "true" }, key),
       element("span", { class: `tag-sample tag-${id}` }, id),
-      element("span", { class: "tag-name" }, nameOf(TAGS, id, language())),
+      element("span", { class: "tag-name" }, tagName(id)),
       element("span", { class: "tag-count", "aria-hidden": "true" }),
     );
   }
@@ -96,7 +95,7 @@ export class WordsStep {
     const range = this.selection.range;
     const entity = this.covering;
     const text = range ? wordsText(this.view, range) : "";
-    const name = entity && isExactly(entity, range) ? nameOf(TAGS, entity.tag, language()) : null;
+    const name = entity && isExactly(entity, range) ? tagName(entity.tag) : null;
     replaceContent(
       this.said,
       !range ? t("words.hint") : name ? t("words.tagged", { text, tag: name }) : t("words.selected", { text }),
@@ -113,13 +112,13 @@ export class WordsStep {
     const box = this.selection.asked ? this.selection.box() : null;
     this.floating.hidden = !box;
     if (!box) return;
-    const choices = TAGS.map(({ id }, i) =>
+    const choices = this.tags.map((id, i) =>
       element(
         "button",
         {
           type: "button",
           class: `tag-quick tag-${id}`,
-          title: nameOf(TAGS, id, language()),
+          title: tagName(id),
           data: { tag: id },
           on: { click: () => this.choose(id) },
         },
@@ -211,8 +210,8 @@ export class WordsStep {
   }
 
   onKey(event) {
-    const tag = TAGS[Number(event.key) - 1];
-    if (tag) return (this.choose(tag.id), true);
+    const tag = this.tags[Number(event.key) - 1];
+    if (tag) return (this.choose(tag), true);
     if (event.key === "Delete" || event.key === "Backspace") return (this.remove(), true);
     if (event.key === "s" || event.key === "S") return (this.split(), true);
     if (event.key === "Escape") return (this.selection.clear(), true);

@@ -2,7 +2,6 @@
 
 import { ArcLayer, labelFilter } from "./arcs.js";
 import { element, replaceContent } from "./dom.js";
-import { LABELS, TAGS, nameOf } from "./vocabulary.js";
 import { recipeText } from "./words.js";
 
 const SECTION_NAMES = { ingredients: "Ingredients", instructions: "Instructions" };
@@ -29,11 +28,11 @@ class FlowView {
   parts() {
     const { recipe } = this;
     const used = new Set(recipe.view.flows.map((flow) => flow.label));
-    const labels = LABELS.map(({ id }) => id).filter((label) => used.has(label));
+    const labels = Object.keys(recipe.about.labels).filter((label) => used.has(label));
     this.text = recipeText(recipe.view, { heading: (name) => SECTION_NAMES[name], entityProps: (entity) => this.entityProps(entity) });
     this.host.append(this.text);
     this.arcs = new ArcLayer(this.host);
-    const filter = labelFilter(labels, { nameLabel: (label) => nameOf(LABELS, label, "en"), onChange: (shown) => this.arcs.filter(shown) });
+    const filter = labelFilter(labels, { nameLabel: (label) => recipe.labelName(label), onChange: (shown) => this.arcs.filter(shown) });
     filter.setAttribute("aria-label", "Flow labels to show");
     this.listen(this.text);
     this.note = element("p", { class: "lit-note soft" }, this.hint());
@@ -62,7 +61,7 @@ class FlowView {
 
   entityProps(entity) {
     const english = this.recipe.englishOf(entity.id);
-    const props = { data: english === null ? {} : { english }, title: nameOf(TAGS, entity.tag, "en") };
+    const props = { data: english === null ? {} : { english }, title: this.recipe.tagName(entity.tag) };
     if (entity.tag !== "Ac") return props;
     const label = `${this.recipe.plainName(entity.id)}, action`;
     return { ...props, tabindex: "0", role: "button", "aria-pressed": "false", "aria-label": label };
@@ -178,6 +177,6 @@ export function imagePair(recipe, row) {
 
 function tagKey(recipe) {
   const used = new Set(recipe.view.entities.map((entity) => entity.tag));
-  const items = TAGS.filter(({ id }) => used.has(id)).map(({ id, en }) => element("li", {}, element("span", { class: `entity tag-${id}` }, id), en));
-  return element("ul", { class: "tag-key", "aria-label": "Colours of the entities" }, items);
+  const tags = Object.keys(recipe.about.tags).filter((tag) => used.has(tag));
+  return element("ul", { class: "tag-key", "aria-label": "Colours of the entities" }, tags.map((tag) => element("li", {}, element("span", { class: `entity tag-${tag}` }, tag), recipe.tagName(tag))));
 }

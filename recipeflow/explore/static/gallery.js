@@ -3,7 +3,6 @@
 import { countWords, findRecipes } from "./catalogue.js";
 import { element, replaceContent } from "./dom.js";
 import { loadedPicture, missingPicture, pictureAddress } from "./picture.js";
-import { LABELS, nameOf } from "./vocabulary.js";
 
 const CARDS_ON_A_PAGE = 48;
 const FILTERS = [
@@ -101,7 +100,7 @@ class Gallery {
   }
 
   wordName(kind, word) {
-    const english = kind === "label" ? nameOf(LABELS, word, "en") : this.catalogue.english.get(word);
+    const english = kind === "label" ? this.about.labels[word] : this.catalogue.english.get(word);
     return english ? `${word} ${english}` : word;
   }
 

@@ -3,7 +3,6 @@
 import { drawing, element, replaceContent } from "./dom.js";
 import { baselines, cutText, placeBoxes } from "./graph_layout.js";
 import { PanZoom } from "./pan_zoom.js";
-import { TAGS, nameOf } from "./vocabulary.js";
 
 const MOST_NOTES = 2;
 const FONT_SIZES = { text: 14, english: 11, note: 11 };
@@ -28,10 +27,10 @@ class GraphView {
   }
 
   parts() {
-    this.edges = drawing("g");
-    this.labels = drawing("g", { class: "edge-labels" });
+    this.arrows = drawing("g");
+    this.labels = drawing("g", { class: "flow-labels" });
     this.nodes = drawing("g");
-    this.content = drawing("g", {}, this.edges, this.labels, this.nodes);
+    this.content = drawing("g", {}, this.arrows, this.labels, this.nodes);
     this.svg = drawing("svg", { class: "graph", role: "group", "aria-label": "Flow graph" }, this.content);
     this.panZoom = new PanZoom(this.svg, this.content);
     this.nodes.addEventListener("pointerover", (event) => this.light(nodeId(event.target) ?? this.pinned));
@@ -76,7 +75,7 @@ class GraphView {
     this.flows = this.recipe.view.flows.filter((flow) => boxes.has(flow.start) && boxes.has(flow.end));
     this.pinned = boxes.has(this.pinned) ? this.pinned : null;
     this.shapes = new Map([...boxes].map(([id, box]) => [id, this.node(id, box)]));
-    this.drawEdges();
+    this.drawFlows();
     this.nodes.replaceChildren(...this.shapes.values());
     this.rove(this.pinned ?? [...boxes.keys()][0]);
     this.lit = undefined;
@@ -93,7 +92,7 @@ class GraphView {
     return drawing(
       "g",
       { class: `box tag-${tag}`, transform: `translate(${box.x} ${box.y})`, role: "button", tabindex: "-1", "aria-label": this.nodeName(id), data: { node: id } },
-      drawing("title", {}, `${whole}\n${nameOf(TAGS, tag, "en")}`),
+      drawing("title", {}, `${whole}\n${this.recipe.tagName(tag)}`),
       drawing("rect", { width: box.width, height: box.height, rx: 5 }),
       texts,
     );
@@ -105,11 +104,11 @@ class GraphView {
     const name = (other) => this.recipe.plainName(other);
     const from = this.recipe.view.flows.filter((flow) => flow.end === id).map((flow) => `${name(flow.start)} as ${flow.label}`);
     const to = this.recipe.view.flows.filter((flow) => flow.start === id).map((flow) => `${name(flow.end)} as ${flow.label}`);
-    const parts = [`${name(id)}, ${nameOf(TAGS, tag, "en")}`, from.length ? `from ${from.join(", ")}` : "", to.length ? `to ${to.join(", ")}` : ""];
+    const parts = [`${name(id)}, ${this.recipe.tagName(tag)}`, from.length ? `from ${from.join(", ")}` : "", to.length ? `to ${to.join(", ")}` : ""];
     return parts.filter(Boolean).join("; ");
   }
 
-  drawEdges() {
+  drawFlows() {
     const sides = new Map();
     this.lines = [];
     for (const flow of this.flows) {
@@ -117,15 +116,15 @@ class GraphView {
       const [x0, y0, x1, y1] = [from.x + from.width / 2, from.y + from.height, to.x + to.width / 2, to.y];
       const reach = Math.min(40, (y1 - y0) / 2);
       const path = `M${x0} ${y0}C${x0} ${y0 + reach} ${x1} ${y1 - reach - 6} ${x1} ${y1 - 6}`;
-      const line = drawing("g", { class: `edge label-${flow.label}` }, drawing("path", { class: "edge-line", d: path }), drawing("path", { class: "edge-head", d: `M${x1} ${y1}l-4 -8h8Z` }));
+      const line = drawing("g", { class: `flow label-${flow.label}` }, drawing("path", { class: "flow-line", d: path }), drawing("path", { class: "flow-head", d: `M${x1} ${y1}l-4 -8h8Z` }));
       // On the side that the line turns away from; a second label on that side stands below the first.
       const side = x1 > x0 ? -1 : 1;
       const nth = sides.get(`${flow.start} ${side}`) ?? 0;
       sides.set(`${flow.start} ${side}`, nth + 1);
-      const label = drawing("text", { class: `edge-label label-${flow.label}`, x: x0 + side * 5, y: y0 + 13 + 12 * nth, "text-anchor": side > 0 ? "start" : "end" }, flow.label);
+      const label = drawing("text", { class: `flow-label label-${flow.label}`, x: x0 + side * 5, y: y0 + 13 + 12 * nth, "text-anchor": side > 0 ? "start" : "end" }, flow.label);
       this.lines.push({ flow, line, label });
     }
-    this.edges.replaceChildren(...this.lines.map(({ line }) => line));
+    this.arrows.replaceChildren(...this.lines.map(({ line }) => line));
     this.labels.replaceChildren(...this.lines.map(({ label }) => label));
   }
 

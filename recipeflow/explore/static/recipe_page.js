@@ -70,6 +70,15 @@ export class ShownRecipe {
     return this.english.get(this.entities.get(id).text ?? "") ?? null;
   }
 
+  /** The name of a tag or label, which the explorer's data bring along. */
+  tagName(tag) {
+    return this.about.tags[tag] ?? tag;
+  }
+
+  labelName(label) {
+    return this.about.labels[label] ?? label;
+  }
+
   /** Words and English as elements. */
   nameParts(id) {
     const english = this.englishOf(id);

@@ -1,7 +1,6 @@
 // The state trail: one ingredient from raw to the finished dish, picture by picture.
 
 import { element, replaceContent } from "./dom.js";
-import { LABELS, nameOf } from "./vocabulary.js";
 
 /** Show the view in `body`; `more` is the ingredient's id. */
 export function showTrail(body, recipe, { more }) {
@@ -72,7 +71,7 @@ function pictureMoment(recipe, frame, alt, word) {
 function actionMoment(recipe, step, rows) {
   const objects = [...new Set(rows.map((row) => row.object).filter((id) => id !== null && id !== step.action))];
   const names = objects.map((id, i) => [i ? ", " : "", recipe.nameParts(id)]);
-  const role = step.label === "Targ" ? names : step.label === "Dest" ? ["takes in ", names] : [`as ${nameOf(LABELS, step.label, "en").toLowerCase()} of `, names];
+  const role = step.label === "Targ" ? names : step.label === "Dest" ? ["takes in ", names] : [`as ${recipe.labelName(step.label).toLowerCase()} of `, names];
   return element(
     "li",
     { class: "moment-action" },
