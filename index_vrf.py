@@ -11,14 +11,13 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import datasets
 import faiss
 import numpy as np
 import torch
 from PIL import Image
-from transformers import ProcessorMixin
 
 try:
     from .calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
@@ -28,6 +27,9 @@ except ImportError:
         raise
     from calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
     from configuration_vrf import READ_ROLES, VRFConfig, weights_digest
+
+if TYPE_CHECKING:
+    from transformers import ProcessorMixin
 
 FOLDER, ABOUT, ROWS, VECTORS = "index", "index.json", "rows.parquet", "vectors.faiss"
 FORMAT = 1
@@ -244,7 +246,7 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> 
     return arranged
 
 
-def unknown_words(queries: Sequence[Mapping[str, Any]], processor: ProcessorMixin) -> list[str]:
+def unknown_words(queries: Sequence[Mapping[str, Any]], processor: "ProcessorMixin") -> list[str]:
     """The words of queries that the vocabulary does not hold; to the model they are all the same word."""
     phrases = [query.get(name) or () for query in queries for name in ("action", "object")]
     phrases += [phrase for query in queries for phrase in (query.get("context") or {}).values()]

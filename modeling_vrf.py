@@ -12,14 +12,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from timm.models._manipulate import group_with_matcher
 from torch import nn
 from torch.nn.functional import normalize, pad
 from torch.nn.utils.rnn import pack_padded_sequence
-from transformers import PreTrainedModel, ProcessorMixin, TimmWrapperConfig, TimmWrapperModel
+from transformers import PreTrainedModel
 from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
@@ -32,6 +31,9 @@ except ImportError:
     from configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, model_card, read_backbone_weights
     from losses_vrf import batch_loss, triplet_loss
     from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
+
+if TYPE_CHECKING:
+    from transformers import ProcessorMixin
 
 logger = logging.get_logger(__name__)
 
@@ -182,6 +184,9 @@ class VRFModel(VRFPreTrainedModel):
     """
 
     def __init__(self, config: VRFConfig) -> None:
+        # Here, because timm and torchvision take longer to import than torch, and only a model needs them.
+        from transformers import TimmWrapperConfig, TimmWrapperModel
+
         super().__init__(config)
         config.validate()
         self.backbone = TimmWrapperModel(TimmWrapperConfig(architecture=config.backbone))
@@ -311,7 +316,7 @@ class VRFModel(VRFPreTrainedModel):
         return self.image_encoder(self._image_features("post", post_pixel_values, post_features))
 
     def encode_images(
-        self, images: Sequence, processor: ProcessorMixin, batch_size: int = 32, show_progress: bool = False
+        self, images: Sequence, processor: "ProcessorMixin", batch_size: int = 32, show_progress: bool = False
     ) -> torch.Tensor:
         """Embed any number of post-action images, a batch at a time, on the CPU in the end.
 
@@ -325,7 +330,7 @@ class VRFModel(VRFPreTrainedModel):
 
     def encode_queries(
         self,
-        processor: ProcessorMixin,
+        processor: "ProcessorMixin",
         actions: Sequence | None = None,
         objects: Sequence | None = None,
         pre_images: Sequence | None = None,
@@ -341,7 +346,7 @@ class VRFModel(VRFPreTrainedModel):
     def _encode(
         self,
         embed: Callable[..., torch.Tensor],
-        processor: ProcessorMixin,
+        processor: "ProcessorMixin",
         batch_size: int,
         show_progress: bool,
         **inputs: Sequence | None,
@@ -443,7 +448,7 @@ class VRFModel(VRFPreTrainedModel):
         save_directory: str | os.PathLike,
         is_main_process: bool = True,
         *args: Any,
-        processor: ProcessorMixin | None = None,
+        processor: "ProcessorMixin | None" = None,
         **kwargs: Any,
     ) -> None:
         """Save config, weights and code; with the processor, the folder is a whole package for the Hub.
@@ -462,6 +467,8 @@ class VRFModel(VRFPreTrainedModel):
 
 def _last_stage(network: nn.Module) -> list[str]:
     """The names of the weights of a timm network's last stage, with all that follows it."""
+    from timm.models._manipulate import group_with_matcher
+
     # timm puts what belongs to no layer last, as it does with a nameless weight: a norm or a pooling after all stages.
     named = [("", None), *network.named_parameters()]
     *stages, neck = group_with_matcher(named, network.group_matcher(coarse=True)).values()
