@@ -56,7 +56,7 @@ def test_workers_of_a_build_leave_it_to_their_parent(tmp_path):
 
 
 def test_an_experiment_says_how_to_resume(tmp_path):
-    table = make_table(tmp_path / "data", recipes=20)
+    table = make_table(tmp_path / "data", recipes=12)
     source = ("--backbone", BACKBONE, "--weights", table.weights, "--cache", table.cache)
 
     def working():
