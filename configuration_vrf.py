@@ -17,7 +17,6 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, Literal
 
-import timm
 import torch
 from huggingface_hub.dataclasses import as_validated_field, strict, validated_field
 from transformers import PreTrainedConfig
@@ -68,6 +67,8 @@ TRANSFORMERS_KEYS = {
 @cache
 def _backbone_names() -> tuple[str, ...]:
     """Every timm name, with and without the tag of its weights (`resnet152`, `resnet152.tv_in1k`)."""
+    import timm  # here and below, because it brings torchvision along: that takes longer to import than torch
+
     return tuple(dict.fromkeys(timm.list_models() + timm.list_models(include_tags=True)))
 
 
@@ -77,6 +78,8 @@ def _feature_dim(backbone: str) -> int:
 
     On the meta device a forward pass has shapes and no numbers, so it costs no memory and little time.
     """
+    import timm
+
     refusal = (
         f"expected a timm backbone that pools an image into one vector, found {backbone!r}, which {{found}}; "
         "choose a classification network, such as 'resnet152.tv_in1k'"
@@ -99,6 +102,8 @@ def _nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> list[str]:
 
 def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[dict[str, torch.Tensor], str]:
     """Have timm load all weights of the backbone or fail, and say where they came from."""
+    import timm
+
     if weights == HUB_WEIGHTS:
         source, origin = {}, f"timm, {backbone}"
     elif weights == OFFLINE_WEIGHTS:
@@ -125,6 +130,8 @@ def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[di
 
 def _offline_state_dict(backbone: str) -> dict[str, torch.Tensor]:
     """Rename the package's tensors: they stand in the order of timm's network, under other names."""
+    import timm
+
     if backbone.partition(".")[0] != OFFLINE_BACKBONE:
         raise ValueError(
             f"expected backbone={OFFLINE_BACKBONE!r}, whose weights {OFFLINE_WEIGHTS} holds, found {backbone!r}"

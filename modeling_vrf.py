@@ -12,16 +12,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from huggingface_hub import HfApi
 from PIL import Image
-from timm.models._manipulate import group_with_matcher
 from torch import nn
 from torch.nn.functional import normalize, pad
 from torch.nn.utils.rnn import pack_padded_sequence
-from transformers import BatchFeature, PreTrainedModel, TimmWrapperConfig, TimmWrapperModel
+from transformers import BatchFeature, PreTrainedModel
 from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
@@ -35,7 +34,6 @@ try:
     )
     from .losses_vrf import batch_loss, has_negatives, triplet_loss
     from .package_vrf import carry_over
-    from .processing_vrf import VRFProcessor
     from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
@@ -50,8 +48,10 @@ except ImportError:
     )
     from losses_vrf import batch_loss, has_negatives, triplet_loss
     from package_vrf import carry_over
-    from processing_vrf import VRFProcessor
     from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
+
+if TYPE_CHECKING:
+    from transformers import ProcessorMixin
 
 logger = logging.get_logger(__name__)
 
@@ -207,6 +207,9 @@ class VRFModel(VRFPreTrainedModel):
     """
 
     def __init__(self, config: VRFConfig) -> None:
+        # Here, because timm and torchvision take longer to import than torch, and only a model needs them.
+        from transformers import TimmWrapperConfig, TimmWrapperModel
+
         super().__init__(config)
         config.validate()
         self.backbone = TimmWrapperModel(TimmWrapperConfig(architecture=config.backbone))
@@ -220,7 +223,7 @@ class VRFModel(VRFPreTrainedModel):
             config.backbone_weights = "random"
         self.post_init()
         self.train()
-        self._processor: VRFProcessor | None = None
+        self._processor: ProcessorMixin | None = None
         self._loading: dict[str, Any] = {}  # how more of the repository that the model is from can be had
 
     @classmethod
@@ -348,7 +351,7 @@ class VRFModel(VRFPreTrainedModel):
         return self.image_encoder(self._image_features("post", post_pixel_values, post_features))
 
     @property
-    def processor(self) -> VRFProcessor:
+    def processor(self) -> "ProcessorMixin":
         """The model's own processor, loaded on first use from where the model is from, in the same revision.
 
         Raises:
@@ -359,7 +362,7 @@ class VRFModel(VRFPreTrainedModel):
             try:
                 if not name or (Path(name).is_dir() and not Path(name, PROCESSOR).is_file()):
                     raise FileNotFoundError(f"no {PROCESSOR} there" if name else "the model was made in memory")
-                self._processor = VRFProcessor.from_pretrained(name, **self._loading)
+                self._processor = _processor_class().from_pretrained(name, **self._loading)
             except (OSError, ValueError, TypeError) as error:
                 raise OSError(
                     f"expected the model's own processor in {name!r}, found none ({error}); pass processor=…, or save "
@@ -370,7 +373,7 @@ class VRFModel(VRFPreTrainedModel):
     def encode_images(
         self,
         images: Any,
-        processor: VRFProcessor | None = None,
+        processor: "ProcessorMixin | None" = None,
         batch_size: int = 32,
         show_progress: bool = False,
     ) -> torch.Tensor:
@@ -397,7 +400,7 @@ class VRFModel(VRFPreTrainedModel):
         images: Any = None,
         contexts: Any = None,
         *,
-        processor: VRFProcessor | None = None,
+        processor: "ProcessorMixin | None" = None,
         batch_size: int = 32,
         show_progress: bool = False,
     ) -> torch.Tensor:
@@ -538,7 +541,7 @@ class VRFModel(VRFPreTrainedModel):
         save_directory: str | os.PathLike,
         is_main_process: bool = True,
         *args: Any,
-        processor: VRFProcessor | None = None,
+        processor: "ProcessorMixin | None" = None,
         push_to_hub: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -585,7 +588,7 @@ class VRFModel(VRFPreTrainedModel):
                 api.upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=repo_id)
         return super().push_to_hub(repo_id, **kwargs)
 
-    def _find_processor(self) -> VRFProcessor | None:
+    def _find_processor(self) -> "ProcessorMixin | None":
         try:
             return self.processor
         except OSError:
@@ -596,8 +599,21 @@ class VRFModel(VRFPreTrainedModel):
         return model_card(self.config, repo, choose_examples(vocabulary))
 
 
+def _processor_class() -> "type[ProcessorMixin]":
+    """Import the processor where it is used, because it brings timm and torchvision along."""
+    try:
+        from .processing_vrf import VRFProcessor
+    except ImportError:
+        if __package__:
+            raise
+        from processing_vrf import VRFProcessor
+    return VRFProcessor
+
+
 def _last_stage(network: nn.Module) -> list[str]:
     """The names of the weights of a timm network's last stage, with all that follows it."""
+    from timm.models._manipulate import group_with_matcher
+
     # timm puts what belongs to no layer last, as it does with a nameless weight: a norm or a pooling after all stages.
     named = [("", None), *network.named_parameters()]
     *stages, neck = group_with_matcher(named, network.group_matcher(coarse=True)).values()

@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from recipeflow.build import MANIFEST
-from recipeflow.folders import no_dataset
+from recipeflow.folders import MANIFEST, no_dataset
 from recipeflow.transfer import CARD
 
 OFFICIAL_SITE = "kurashiru.com"

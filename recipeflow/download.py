@@ -35,7 +35,6 @@ from recipeflow.errors import (
     FetchError,
     GoneError,
     PageError,
-    SaveError,
     ServerBusyError,
     UsageError,
 )
@@ -46,6 +45,7 @@ from recipeflow.pages import find_video, read_page
 from recipeflow.recipe import Recipe
 from recipeflow.recipe_files import TEXTS, recipe_folder
 from recipeflow.release import read_release
+from recipeflow.saving import cannot_write
 from recipeflow.text import CHANGED_TEXT, FittedText, fit_text, page_text, write_text
 
 NOTE = "page.json"
@@ -238,7 +238,4 @@ def _writing_to(out: Path) -> Iterator[None]:
     except BlockingIOError:
         raise UsageError(f"expected {out} for this download alone, found another one at work; wait for it") from None
     except OSError as error:
-        message = (
-            f"expected to be able to write {error.filename or out}, found: {error.strerror}; what is there is kept"
-        )
-        raise SaveError(f"{message}: make room, and run the same command again") from error
+        raise cannot_write(error.filename or out, error) from error

@@ -10,6 +10,9 @@ from recipeflow.errors import DatasetFolderError, ModelFolderError, SearchIndexE
 DEFAULT_MODEL = "run/model"
 """Where `vrf train` leaves its model, and where other commands look for one."""
 
+MANIFEST = "vrf_build.json"
+"""What was built from what. Only a build writes it, so a folder that has it may be replaced."""
+
 PAIRS = "image_pairs"
 """The table of a dataset that training and search read."""
 

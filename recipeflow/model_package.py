@@ -12,11 +12,10 @@ from huggingface_hub.errors import EntryNotFoundError
 import index_vrf
 from calibration_vrf import VRFCalibration
 from configuration_vrf import VRFConfig, model_card
-from recipeflow.build import MANIFEST
 from recipeflow.dataset_digest import dataset_digest
 from recipeflow.dataset_package import read_source
 from recipeflow.errors import DatasetFolderError, HubError, ModelFolderError
-from recipeflow.folders import find_package
+from recipeflow.folders import MANIFEST, find_package
 from recipeflow.hub_errors import check_name, telling
 from recipeflow.images import check_card_picture
 from recipeflow.model_card import TrainedOn, make_model_card, read_evidence

@@ -48,6 +48,12 @@ def write_failure(error: BaseException) -> int | None:
     return None
 
 
+def failed_path(error: BaseException) -> str | None:
+    """The path that an error is about, if the system named it."""
+    names = (seen.filename for seen in causes(error) if isinstance(seen, OSError) and seen.filename is not None)
+    return next(map(str, names), None)
+
+
 def check_writable(folder: Path) -> None:
     """Refuse a folder in which nothing can be written, before any work is done for it; nothing is written.
 

@@ -23,12 +23,12 @@ from index_vrf import ABOUT, EMBEDDING, FOLDER, FORMAT, ROWS, VECTORS, VRFIndex
 from modeling_vrf import VRFModel
 from pipeline_vrf import CUSTOM_PIPELINES, PostActionRetrievalPipeline
 from processing_vrf import VRFProcessor
-from recipeflow.build import MANIFEST
 from recipeflow.dataset_frames import CONFIG, index_frames
 from recipeflow.dataset_opening import open_dataset
 from recipeflow.durable import write_json
 from recipeflow.errors import SearchIndexError
 from recipeflow.features import compute_features
+from recipeflow.folders import MANIFEST
 from recipeflow.saving import saving
 from recipeflow.staging import StagedFolder
 

@@ -21,8 +21,8 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.sha import git_hash
 
-from recipeflow.build import MANIFEST
 from recipeflow.errors import HubError, VisibilityError
+from recipeflow.folders import MANIFEST
 from recipeflow.hub_errors import telling
 from recipeflow.staging import StagedFolder
 from recipeflow.tables import Table

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from recipeflow import __version__
 from recipeflow.cli.help_pages import App, HelpGroup
-from recipeflow.errors import StoppedError, causes
-from recipeflow.saving import cannot_write, write_failure
+from recipeflow.errors import StoppedError, VRFError, causes
+from recipeflow.saving import ONLY_WRITING, cannot_write, failed_path, write_failure
 
 
 class Commands(HelpGroup):
@@ -24,11 +24,13 @@ class Commands(HelpGroup):
         with resumable("what was there before is intact"):
             try:
                 return super().invoke(ctx)
-            except OSError as error:
-                # The last resort. A broken pipe is typer's, and what is no matter of the user's disk is a bug.
-                if write_failure(error) is None:
+            except VRFError:
+                raise
+            except Exception as error:
+                # The last resort, for what a library writes by itself: to its cache, for instance.
+                if not _is_about_the_disk(error):
                     raise
-                raise cannot_write(error.filename or "what this command writes", error) from error
+                raise cannot_write(failed_path(error) or "what this command writes", error) from error
 
 
 @contextmanager
@@ -42,6 +44,12 @@ def resumable(hint: str) -> Iterator[None]:
         if not _is_interrupt(error):
             raise
         raise StoppedError(hint) from None
+
+
+def _is_about_the_disk(error: Exception) -> bool:
+    """Whether the user's disk is behind an error; all else is a bug, to be seen with its traceback."""
+    code = write_failure(error)
+    return code in ONLY_WRITING or (isinstance(error, OSError) and code is not None)
 
 
 def _is_interrupt(error: BaseException) -> bool:

@@ -10,6 +10,7 @@ from huggingface_hub import ModelCard
 from PIL import Image
 
 from recipeflow.build import build_dataset
+from recipeflow.dataset_digest import dataset_digest
 from recipeflow.errors import HubNotFoundError, ModelFolderError, OfficialFramesError, UsageError
 from recipeflow.hub import pull_model, push_dataset, push_model
 from recipeflow.release import ReleaseInfo
@@ -139,6 +140,30 @@ def test_the_card_links_the_dataset_and_shows_the_picture(here, run, tmp_path):
     assert "do not compare" in card.text and "datasets/lab/vrf)" in card.text
     assert (card.data.datasets, card.data.license) == (["lab/vrf"], "cc-by-4.0")
     assert card.data.eval_results[0].dataset_type == "lab/vrf"
+
+
+def test_the_named_dataset_has_to_be_the_one_it_was_trained_on(here, model, dataset, tmp_path):
+    config = json.loads((model / "config.json").read_text())
+    unknown = push_model(model, "lab/model", dataset=dataset)
+    assert unknown.notes[-1].startswith("not verified that the model was trained on this dataset: the model does not")
+    (model / "config.json").write_text(json.dumps(config | {"trained_on": dataset_digest(dataset)}))
+    assert push_model(model, "lab/model", dataset=dataset).notes == ()
+    other = _folder(tmp_path, "hand-made")
+    with pytest.raises(ModelFolderError, match=r"that the model was trained on .*, found another in .*hand-made"):
+        push_model(model, "lab/model", dataset=other)
+    push_dataset(other, "lab/vrf")
+    (note,) = push_model(model, "lab/model", dataset="lab/vrf").notes
+    assert note.startswith("not verified that the model was trained on this dataset: the dataset is on the Hub")
+    assert "datasets/lab/vrf) (not verified)." in card_of(here).text
+
+
+def test_a_text_file_is_no_picture(here, model, tmp_path):
+    (tmp_path / "found.png").write_text("a picture of cabbage")
+    with pytest.raises(UsageError, match=r"expected a picture \(PNG\) at .*found\.png, found something else"):
+        push_model(model, "lab/model", picture=tmp_path / "found.png")
+    Image.new("RGB", (8, 8)).save(tmp_path / "found.jpg", "PNG")
+    with pytest.raises(UsageError, match=r"expected a picture \(JPEG\)"):
+        push_model(model, "lab/model", picture=tmp_path / "found.jpg")
 
 
 def test_a_card_that_somebody_wrote_is_kept(here, model, tmp_path):
