@@ -25,14 +25,12 @@ from datasets.utils.py_utils import convert_file_size_to_int
 
 import recipeflow
 from recipeflow.card import Contents, make_card
+from recipeflow.dataset_opening import MANIFEST
 from recipeflow.errors import EmptyReleaseError, InvalidReleaseError, ReleaseProblem, UsageError
 from recipeflow.release import ReleaseInfo, check_release, read_info
 from recipeflow.staging import StagedFolder
 from recipeflow.tables import Table
 from vrf_dataset import FEATURES, VRFDataset
-
-MANIFEST = "vrf_build.json"
-"""What was built from what. Only this module writes it, so a folder that has it may be replaced."""
 
 WORK = ".work"
 """Scratch space inside the staged folder; it goes away with it even if the build is killed."""

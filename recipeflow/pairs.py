@@ -16,8 +16,9 @@ import torch
 from configuration_vrf import READ_ROLES
 from recipeflow.context import Context, Picture, RecipeHistory, Words, describe_row, last_seen
 from recipeflow.dataset_opening import CONFIG, FLOW_GRAPHS, RECIPES, has_table
-from recipeflow.errors import UsageError
+from recipeflow.errors import DatasetFolderError, UsageError
 from recipeflow.features import FeatureTable
+from recipeflow.folds import FOLDS
 from recipeflow.pixels import FramePixels
 
 
@@ -98,6 +99,11 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
         raise UsageError(
             f"expected images of the {len(table['fold'])} rows of {dataset}, found {len(images.post)} rows; "
             "compute them for this dataset with `vrf features`"
+        )
+    if wrong := set(table["fold"]) - set(range(FOLDS)):
+        raise DatasetFolderError(
+            f"expected a fold from 0 to {FOLDS - 1} in every row of {dataset}, found {sorted(map(str, wrong))}; "
+            "deal the recipes out over the folds, as `vrf build` does"
         )
     order: dict[str, int] = {}
     recipes = [order.setdefault(recipe_id, len(order)) for recipe_id in table["recipe_id"]]
