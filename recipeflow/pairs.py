@@ -115,6 +115,11 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
     rows = list(zip(table["recipe_id"], table["action_id"], table["object_id"], strict=True))
     graphs = _read_graphs(dataset)
     words = _entity_words(dataset, graphs)
+    if lost := sorted(order.keys() - words.keys()):
+        raise DatasetFolderError(
+            f"expected every recipe of {CONFIG} in the other tables too, found {len(lost)} that are not in all of "
+            f"them, the first {lost[0]!r}; pass whole tables"
+        )
     histories = {recipe_id: RecipeHistory(*graph) for recipe_id, graph in graphs.items()}
     return Pairs(
         actions=tuple(words[recipe_id].get(action) for recipe_id, action, _ in rows),
@@ -158,6 +163,8 @@ def _entity_words(dataset: str | Path, graphs: dict[str, Graph]) -> dict[str, di
     recipes = _read_columns(dataset, RECIPES, ["recipe_id", "ingredients", "instructions"])
     words: dict[str, dict[str, Words]] = {}
     for recipe_id, *sections in zip(*recipes.values(), strict=True):
+        if recipe_id not in graphs:
+            continue
         found = words.setdefault(recipe_id, {})
         for node in graphs[recipe_id][0]:
             tokens = sections[node["section"]][node["line"]]["tokens"]

@@ -159,6 +159,15 @@ def test_rows_without_a_fold_are_refused(tables, cache, tmp_path):
         start_training(pairs, tmp_path / "run", SHORT, None, **OFFLINE)
 
 
+@pytest.mark.parametrize("table", ["flow_graphs", "recipes"])
+def test_a_recipe_that_another_table_lacks_is_named(table, tables, cache, tmp_path):
+    fewer = tables | {table: tables[table].select([0, 1])}
+    lost = tables[table][2]["recipe_id"]
+    with pytest.raises(DatasetFolderError, match=f"found 1 that are not in all of them, the first '{lost}'"):
+        start_training(fewer, tmp_path / "run", SHORT, None, **OFFLINE)
+    assert not (tmp_path / "run").exists()
+
+
 def test_what_is_no_table_is_refused(tables, cache):
     with pytest.raises(UsageError, match="found train; pass one split"):
         open_dataset(datasets.DatasetDict(train=tables["image_pairs"]))
