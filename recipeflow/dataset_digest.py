@@ -19,7 +19,7 @@ COLUMNS = {
 """Everything that training reads, but for the images."""
 
 WORDS = ["action", "object"]
-"""What it reads of ``image_pairs`` as well, where there are no other tables."""
+"""What it reads of ``image_pairs`` as well, where there are no flow graphs."""
 
 
 def dataset_digest(dataset: str | Path) -> str:
@@ -35,7 +35,7 @@ def dataset_digest(dataset: str | Path) -> str:
     digest.update(index.pre.numpy().tobytes() + index.post.numpy().tobytes())
     tables = [table for table in COLUMNS if has_table(dataset, table)]
     for config in tables:
-        columns = COLUMNS[config] + (WORDS if tables == [CONFIG] else [])
+        columns = COLUMNS[config] + (WORDS if config == CONFIG and FLOW_GRAPHS not in tables else [])
         table = pads.dataset(Path(dataset) / config).to_table(columns=columns)
         digest.update(json.dumps(table.to_pydict(), sort_keys=True).encode())
     return digest.hexdigest()

@@ -33,6 +33,9 @@ RECIPES = "recipes"
 FLOW_GRAPHS = "flow_graphs"
 TABLES = (CONFIG, RECIPES, FLOW_GRAPHS)
 
+MANIFEST = "vrf_build.json"
+"""What was built from what. Only ``vrf build`` writes it, so a folder that has it may be replaced by another build."""
+
 KEPT = "vrf_tables.json"
 """The file by which a folder of kept tables is known."""
 
@@ -64,7 +67,7 @@ def _fetch(name: str) -> Path:
     from recipeflow.hub_errors import connect, telling
 
     api = connect(None, needed=False)
-    patterns = ["README.md", "vrf_build.json", *(f"{table}/*.parquet" for table in TABLES)]
+    patterns = ["README.md", MANIFEST, *(f"{table}/*.parquet" for table in TABLES)]
     try:
         with telling(api, name):
             folder = Path(api.snapshot_download(name, repo_type="dataset", allow_patterns=patterns))
@@ -134,8 +137,17 @@ def _embed_files(table: datasets.Dataset) -> datasets.Dataset:
 
 
 def has_table(folder: str | Path, table: str) -> bool:
-    """Whether a dataset folder holds a table; only ``image_pairs`` is always there."""
-    return (Path(folder) / table).is_dir()
+    """Whether a dataset folder holds a table: of tables in memory, only ``image_pairs`` has to be there.
+
+    Raises:
+        DatasetFolderError: If ``vrf build`` wrote the folder, which always writes all of them.
+    """
+    found = (Path(folder) / table).is_dir()
+    if not found and (Path(folder) / MANIFEST).is_file():
+        raise DatasetFolderError(
+            f"expected a folder {table} in {folder}, found none; write the dataset again with `vrf build`"
+        )
+    return found
 
 
 def check_context(folder: Path, context: str) -> None:

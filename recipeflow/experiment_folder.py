@@ -17,6 +17,9 @@ from recipeflow.results import RESULTS
 
 EXPERIMENT = FolderKind("vrf experiment", marks=(JOBS, RESULTS))
 
+SHOWN = 4
+"""Differences that a message shows; another preset has many."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -61,9 +64,10 @@ def refuse_others(out: Path, settings: Mapping[str, Any]) -> None:
     for path in (out / RESULTS, *sorted(out.glob(f"{JOBS}/*/*.json"))):
         found = _read(path).get("settings")
         if found is not None and (others := list(_differences(found, settings))):
+            more = f" and {len(others) - SHOWN} other differences" if len(others) > SHOWN else ""
             raise OutputExistsError(
-                f"expected the experiment in {out} to have the same settings, found {', '.join(others)} in {path}; "
-                "choose another --out, which keeps both, or use the settings of that experiment"
+                f"expected the experiment in {out} to have the same settings, found {', '.join(others[:SHOWN])}{more} "
+                f"in {path}; choose another --out, which keeps both, or use the settings of that experiment"
             )
 
 

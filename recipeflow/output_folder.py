@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from recipeflow.dataset_opening import MANIFEST
 from recipeflow.errors import FolderInUseError, OutputExistsError, UsageError
 
-FOREIGN = {"annotations.json": "a release", "vrf_build.json": "a built dataset", "config.json": "a saved model"}
+FOREIGN = {"annotations.json": "a release", MANIFEST: "a built dataset", "config.json": "a saved model"}
 """What must not be mixed with results, by a file that it holds."""
 
 

@@ -16,8 +16,9 @@ import torch
 from configuration_vrf import READ_ROLES
 from recipeflow.context import Context, Picture, RecipeHistory, Words, describe_row, last_seen
 from recipeflow.dataset_opening import CONFIG, FLOW_GRAPHS, RECIPES, has_table
-from recipeflow.errors import UsageError
+from recipeflow.errors import DatasetFolderError, UsageError
 from recipeflow.features import FeatureTable
+from recipeflow.folds import FOLDS
 from recipeflow.pixels import FramePixels
 
 
@@ -99,6 +100,11 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
             f"expected images of the {len(table['fold'])} rows of {dataset}, found {len(images.post)} rows; "
             "compute them for this dataset with `vrf features`"
         )
+    if wrong := set(table["fold"]) - set(range(FOLDS)):
+        raise DatasetFolderError(
+            f"expected a fold from 0 to {FOLDS - 1} in every row of {dataset}, found {sorted(map(str, wrong))}; "
+            "deal the recipes out over the folds, as `vrf build` does"
+        )
     order: dict[str, int] = {}
     recipes = [order.setdefault(recipe_id, len(order)) for recipe_id in table["recipe_id"]]
     known = {"recipes": torch.tensor(recipes), "folds": torch.tensor(table["fold"]), "images": images}
@@ -109,6 +115,11 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
     rows = list(zip(table["recipe_id"], table["action_id"], table["object_id"], strict=True))
     graphs = _read_graphs(dataset)
     words = _entity_words(dataset, graphs)
+    if lost := sorted(order.keys() - words.keys()):
+        raise DatasetFolderError(
+            f"expected every recipe of {CONFIG} in the other tables too, found {len(lost)} that are not in all of "
+            f"them, the first {lost[0]!r}; pass whole tables"
+        )
     histories = {recipe_id: RecipeHistory(*graph) for recipe_id, graph in graphs.items()}
     return Pairs(
         actions=tuple(words[recipe_id].get(action) for recipe_id, action, _ in rows),
@@ -152,6 +163,8 @@ def _entity_words(dataset: str | Path, graphs: dict[str, Graph]) -> dict[str, di
     recipes = _read_columns(dataset, RECIPES, ["recipe_id", "ingredients", "instructions"])
     words: dict[str, dict[str, Words]] = {}
     for recipe_id, *sections in zip(*recipes.values(), strict=True):
+        if recipe_id not in graphs:
+            continue
         found = words.setdefault(recipe_id, {})
         for node in graphs[recipe_id][0]:
             tokens = sections[node["section"]][node["line"]]["tokens"]

@@ -121,13 +121,14 @@ def start_training(
     """
     if fold is not None:
         split_folds(fold)
-    output, folder = Path(output), open_dataset(dataset)
-    check_context(folder, config.context)
+    output = Path(output)
     accelerator = make_accelerator(config, output, trackers)
     claim = ClaimedFolder(output, RUN)
     decide_in_main(claim.take)
     try:
         refuse_finished(output)
+        folder = open_dataset(dataset)
+        check_context(folder, config.context)
         run, pairs, origin = _prepare(folder, config, fold, backbone, weights, cache)
         options = {"eval_data": run.eval_data, "trackers": trackers, "origin": origin}
         options |= {"accelerator": accelerator, "claim": claim}

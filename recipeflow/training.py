@@ -162,9 +162,10 @@ class VRFTrainer:
         self.show_progress = show_progress
         self.interrupted = False
         self._checkpoint_due = False
-        self._prepare(model, trackers)
+        self.trackers = trackers
+        self._prepare(model)
 
-    def _prepare(self, model: VRFModel, trackers: tuple[str, ...]) -> None:
+    def _prepare(self, model: VRFModel) -> None:
         fused = self.accelerator.device.type in ("cpu", "cuda")
         optimizer = torch.optim.AdamW(
             self._parameter_groups(model),
@@ -178,10 +179,6 @@ class VRFTrainer:
         self.embedder, self.optimizer = self.accelerator.prepare(PairEmbedder(model), optimizer)
         self.schedule = schedule
         self.accelerator.register_for_checkpointing(self.schedule, self.state)
-        if trackers:
-            settings = asdict(self.config) | {"inputs": "+".join(self.config.inputs)}
-            settings |= settings.pop("model")
-            self.accelerator.init_trackers("vrf", config=settings)
 
     def _parameter_groups(self, model: VRFModel) -> list[dict[str, Any]]:
         """The new parts at the full rate, and the backbone, where it is trained, at its own."""
@@ -212,6 +209,8 @@ class VRFTrainer:
             self.claim.release()
 
     def _train(self) -> VRFModel:
+        if self.trackers:
+            self._start_trackers()
         self.embedder.train()
         restore = self._catch_interrupt()
         try:
@@ -350,6 +349,11 @@ class VRFTrainer:
 
         previous = signal.signal(signal.SIGINT, note)
         return lambda: signal.signal(signal.SIGINT, previous)
+
+    def _start_trackers(self) -> None:
+        settings = asdict(self.config) | {"inputs": "+".join(self.config.inputs)}
+        settings |= settings.pop("model")
+        self.accelerator.init_trackers("vrf", config=settings)
 
     def _shows_progress(self) -> bool:
         return self.show_progress and self.accelerator.is_main_process

@@ -20,10 +20,10 @@ def run_script(task: str, output: Path, processes: int = 1) -> subprocess.Comple
 
 
 def launch_vrf(*arguments: object, config: str, cpu: bool) -> subprocess.CompletedProcess:
-    """Run a command under ``accelerate launch`` with one of the documented configurations."""
+    """Run a command under ``accelerate launch`` with one of the documented configurations, and without a GPU."""
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--main_process_port", "0"]
     launch += ["--config_file", str(ROOT / "docs" / "accelerate" / f"{config}.yaml")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-    environment |= {"ACCELERATE_USE_CPU": "true"} if cpu else {}
+    environment |= {"ACCELERATE_USE_CPU": "true"} if cpu else {"CUDA_VISIBLE_DEVICES": ""}
     command = [*launch, "-m", "recipeflow.cli", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)

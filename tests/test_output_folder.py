@@ -45,7 +45,7 @@ def refusal(*command: str) -> VRFError:
 
 def wait_for(path: Path, process: subprocess.Popen) -> None:
     deadline = time.monotonic() + 120
-    while not path.exists():
+    while not (path.exists() and path.stat().st_size):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)
 
@@ -113,15 +113,21 @@ def test_a_claim_ends_when_it_is_released(tmp_path):
 # Launched processes, for real.
 
 
-@pytest.mark.parametrize("command", ["train", "features"])
-def test_a_launch_that_does_not_become_one_is_refused(command, data, tmp_path):
+def test_a_launch_that_does_not_become_one_is_refused(data, tmp_path):
     """Two processes for two GPUs, on a machine that has none."""
-    out = ["--out", tmp_path / "run"] if command == "train" else []
-    launched = launch_vrf(command, data / "vrf", "--cache", tmp_path / "cache", *out, config="one_machine", cpu=False)
+    call = ["train", data / "vrf", "--cache", tmp_path / "cache", "--out", tmp_path / "run"]
+    launched = launch_vrf(*call, config="one_machine", cpu=False)
     assert launched.returncode != 0
     assert "LaunchError: expected the 2 launched processes to work together" in launched.stderr
     assert "ACCELERATE_USE_CPU=true" in launched.stderr
     assert not (tmp_path / "run").exists() and not (tmp_path / "cache").exists()
+
+
+def test_features_are_refused_likewise(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    error = refusal("features", str(data / "vrf"), "--cache", str(tmp_path / "cache"))
+    assert isinstance(error, LaunchError) and "found this one in a group of 1" in str(error)
+    assert not (tmp_path / "cache").exists()
 
 
 def test_launched_processes_all_learn_that_the_folder_is_in_use(data, tmp_path):

@@ -1,5 +1,7 @@
 """Training on a dataset of the Hub, on tables in memory, and with a Hub that will take the model."""
 
+import shutil
+
 import datasets
 import pytest
 from datasets import load_dataset
@@ -141,6 +143,29 @@ def test_images_that_are_files_are_taken_in(tables, cache, tmp_path):
 def test_columns_that_are_missing_or_of_another_type_are_named(change, found, tables, cache):
     with pytest.raises(DatasetFolderError, match=found):
         open_dataset(change(tables["image_pairs"]))
+
+
+def test_a_built_folder_without_one_of_its_tables_is_damaged(tiny, tmp_path):
+    shutil.copytree(tiny, tmp_path / "vrf")
+    shutil.rmtree(tmp_path / "vrf" / "flow_graphs")
+    error = run_vrf("train", tmp_path / "vrf", "--out", tmp_path / "run", "--cache", tmp_path / "cache").exception
+    assert isinstance(error, DatasetFolderError) and "expected a folder flow_graphs" in str(error)
+
+
+def test_rows_without_a_fold_are_refused(tables, cache, tmp_path):
+    folds = [None, *tables["image_pairs"]["fold"][1:]]
+    pairs = tables["image_pairs"].remove_columns("fold").add_column("fold", folds)
+    with pytest.raises(DatasetFolderError, match=r"a fold from 0 to 9 in every row .* found \['None'\]"):
+        start_training(pairs, tmp_path / "run", SHORT, None, **OFFLINE)
+
+
+@pytest.mark.parametrize("table", ["flow_graphs", "recipes"])
+def test_a_recipe_that_another_table_lacks_is_named(table, tables, cache, tmp_path):
+    fewer = tables | {table: tables[table].select([0, 1])}
+    lost = tables[table][2]["recipe_id"]
+    with pytest.raises(DatasetFolderError, match=f"found 1 that are not in all of them, the first '{lost}'"):
+        start_training(fewer, tmp_path / "run", SHORT, None, **OFFLINE)
+    assert not (tmp_path / "run").exists()
 
 
 def test_what_is_no_table_is_refused(tables, cache):
