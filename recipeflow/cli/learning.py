@@ -18,6 +18,7 @@ from recipeflow.cli.shared import (
     app,
     errors,
     output,
+    quiet_in_pipes,
 )
 
 PresetOption = Annotated[str, typer.Option(help="Training settings: paper, fast or best.")]
@@ -152,6 +153,7 @@ def train(
     )
     config = config.with_inputs(tuple(inputs.split("+"))).with_context(context)
     source = {"backbone": backbone, "weights": weights, "cache": cache}
+    quiet_in_pipes()
     trainer = start_training(
         dataset, out, config, fold, **source, trackers=tuple(tracker or ()), announce=errors.print
     )
@@ -201,6 +203,7 @@ def evaluate(
     from recipeflow.runs import open_trained
 
     folds = range(FOLDS) if fold is None else split_folds(fold)[1]
+    quiet_in_pipes()
     network, processor, pairs = open_trained(model, dataset, weights, cache)
     if seen := sorted(seen_folds(network.config, dataset_digest(dataset)) & set(folds)):
         errors.print(

@@ -17,6 +17,7 @@ from recipeflow.cli.shared import (
     app,
     errors,
     output,
+    quiet_in_pipes,
 )
 from recipeflow.errors import UsageError
 
@@ -45,7 +46,7 @@ def index(
     from recipeflow.runs import load_trained
     from recipeflow.search import Retriever
 
-    _quiet_in_pipes()
+    quiet_in_pipes()
     retriever = Retriever.build(*load_trained(str(model)), dataset, weights=weights, cache=cache, announce=_announce)
     folder = retriever.save(model)
     output.print(f"wrote {folder}: {len(retriever.index)} candidates", markup=False, soft_wrap=True)
@@ -90,7 +91,7 @@ def calibrate(
     from recipeflow.query_kinds import ask_by_kind
     from recipeflow.runs import open_trained
 
-    _quiet_in_pipes()
+    quiet_in_pipes()
     network, processor, pairs = open_trained(str(model), dataset, weights, cache)
     folds = choose_folds(network.config, dataset_digest(dataset), fold, unseen)
     asked = ask_by_kind(network, processor, pairs, folds)
@@ -151,7 +152,7 @@ def search(
     from recipeflow.runs import load_trained
     from recipeflow.search import Retriever, find_model, load_calibration
 
-    _quiet_in_pipes()
+    quiet_in_pipes()
     if dataset is None:
         retriever = Retriever.from_pretrained(model)
     else:
@@ -223,15 +224,3 @@ def _draw(query: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None
 
 def _announce(line: str) -> None:
     errors.print(line, markup=False, soft_wrap=True)
-
-
-def _quiet_in_pipes() -> None:
-    """Let libraries show their bars to people only."""
-    import datasets
-    from transformers.utils import logging
-
-    from recipeflow.progress import has_terminal
-
-    if not has_terminal(errors):
-        datasets.disable_progress_bars()
-        logging.disable_progress_bar()
