@@ -62,10 +62,11 @@ demo/space/%/model/index/index.json: | demo/space/%/model/config.json
 demo/space/%/model/config.json: | $(READY) demo/vrf/README.md
 	$(BIN)/vrf train demo/vrf --fold 0 --inputs $(INPUTS_$*) --out demo/space/$*
 
-# One thread a process: with as many processes as cores, threads only wait for each other.
+# One thread per process: with as many processes as cores, threads only wait for each other.
+# UTF-8 whatever the locale: releases of the tests have Japanese names.
 test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font for those of pages, where it may
 	@$(BIN)/python -m tests.browser.chromium || $(INSTALL_CHROMIUM)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --durations 12
+	OMP_NUM_THREADS=1 PYTHONUTF8=1 $(BIN)/python -m pytest -n auto --dist loadfile --durations 12
 
 # Only as root and with apt-get; elsewhere the browser tests are skipped, and the last line of the run says so.
 INSTALL_CHROMIUM := { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \

@@ -492,6 +492,8 @@ def _name_base_model(config: VRFConfig) -> str:
     """The backbone's repository for the card's metadata, where its weights came from there."""
     if not config.backbone_weights.startswith(f"{HUB_WEIGHTS}, "):
         return ""
+    import timm
+
     return f"base_model: {timm.get_pretrained_cfg(config.backbone).hf_hub_id}\n"
 
 

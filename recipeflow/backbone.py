@@ -28,6 +28,7 @@ from torch.nn.functional import cosine_similarity, pad
 
 from configuration_vrf import VRFConfig, weights_digest
 from modeling_vrf import VRFModel
+from recipeflow.cores import available_cores
 from recipeflow.dataset_frames import Frame
 from recipeflow.errors import BackboneError, BrokenImageError
 from recipeflow.images import FORMATS
@@ -166,7 +167,7 @@ def lanes_and_threads(device: torch.device) -> tuple[int, int]:
     if device.type == "cpu":
         lanes = min(torch.get_num_threads(), MAX_LANES)
         return lanes, torch.get_num_threads() // lanes
-    cores = (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    cores = available_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     return max(2, min(cores, MAX_LANES)), torch.get_num_threads()
 
 

@@ -25,6 +25,7 @@ import recipeflow
 from modeling_vrf import VRFModel
 from recipeflow.answers import collect_answers
 from recipeflow.batches import Pairs, load_pairs, split_folds
+from recipeflow.cores import available_cores
 from recipeflow.dataset_opening import check_context, open_dataset
 from recipeflow.dataset_package import known_source
 from recipeflow.durable import write_aside, write_json
@@ -166,7 +167,7 @@ _experiment: Experiment | None = None
 def _run_all(experiment: Experiment, jobs: Sequence[Job], workers: int | None) -> Iterator[tuple[Job, dict[str, Any]]]:
     """The jobs and their results as they finish, the longest-running rows first."""
     gpus = torch.cuda.device_count()
-    workers = min(len(jobs), workers or gpus or os.cpu_count() or 1)
+    workers = min(len(jobs), workers or gpus or available_cores())
     ordered = sorted(jobs, key=lambda job: -len(ROWS[job.row].inputs))
     if workers <= 1:
         _start_worker(experiment, None)

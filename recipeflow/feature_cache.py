@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from recipeflow.cache_folder import cache_folder
 from recipeflow.errors import FeatureCacheError
 
 ABOUT = "about.json"
@@ -36,10 +37,8 @@ CHECKSUM_SIZE = 4
 
 
 def default_cache() -> Path:
-    """Where features are kept unless told otherwise: below ``$RECIPEFLOW_CACHE``, else where caches go on Linux."""
-    if home := os.environ.get("RECIPEFLOW_CACHE"):
-        return Path(home).expanduser() / "features"
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "recipeflow" / "features"
+    """Where features are kept by default."""
+    return cache_folder("features")
 
 
 def record_type(feature_dim: int) -> np.dtype:

@@ -20,6 +20,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from recipeflow.cores import available_cores
 from recipeflow.errors import ForeignFramesError, ShortVideoError, UsageError, VRFError
 from recipeflow.progress import progress_bar
 from recipeflow.recipe import frame_name
@@ -234,7 +235,7 @@ def sample_release(
             outcomes.append(Outcome(checked.id, FAILED, reason=str(checked.problems[0])))
         else:
             jobs.append(Job(Path(folder), checked.id, checked.recipe.used_frames, quality, used_only, overwrite))
-    outcomes += progress_bar(_run_all(jobs, workers or os.cpu_count() or 1), len(jobs), "sampling videos")
+    outcomes += progress_bar(_run_all(jobs, workers or available_cores()), len(jobs), "sampling videos")
     return FramesReport(Path(folder), tuple(sorted(outcomes, key=lambda outcome: order[outcome.recipe])))
 
 

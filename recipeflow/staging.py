@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
+import uuid
 from pathlib import Path
 from types import TracebackType
 
@@ -36,11 +36,11 @@ class StagedFolder:
             self._clean_up_after_killed_runs()
             self._check_target()
             self.target.parent.mkdir(parents=True, exist_ok=True)
-            prefix = f".{self.target.name}.{os.getpid()}."
-            self.folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=".partial", dir=self.target.parent))
+            name = f".{self.target.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.partial"
+            self.folder = self.target.parent / name
+            self.folder.mkdir()  # with the permissions of any new folder, as the umask has it
         except OSError as error:
             raise cannot_write(self.target, error) from error
-        self.folder.chmod(0o755)
         return self.folder
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:

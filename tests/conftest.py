@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.making import make_release
+from tests.environment import check_encoding, pin_environment
+
+pin_environment()  # before libraries read what it changes
+
+from tests.making import make_release  # noqa: E402
 
 OFFICIAL_PLACES = (os.environ.get("VRF_RELEASE"), Path(__file__).parents[2] / "shared" / "vrf-release")
 
@@ -32,6 +36,11 @@ def release(tmp_path: Path) -> Path:
 # On CI the same examples every time: a random find there would blame whoever pushed last.
 settings.register_profile("vrf", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("vrf")
+
+
+def pytest_configure() -> None:
+    """Refuse a machine that the suite cannot run on."""
+    check_encoding()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

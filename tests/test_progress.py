@@ -6,18 +6,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import datasets
 import pytest
 import torch
+from transformers.utils import logging
 from typer.testing import CliRunner
 
 from recipeflow import progress
+from recipeflow.build import build_dataset
 from recipeflow.cli import app
 from recipeflow.download_report import DownloadProgress
 from recipeflow.presets import TrainingConfig
 from recipeflow.progress import TrainingProgress, duration, progress_bar
 from recipeflow.runs import prepare_run
 from recipeflow.training import VRFTrainer
+from tests.making import make_release
 from tests.pairing import OFFLINE, SMALL, make_pairs
+from tests.test_features import BACKBONE, save_weights
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,6 +54,18 @@ def test_a_log_gets_the_lines_of_a_training(chatty, capfd):
     assert [line.split(",")[0] for line in lines] == [f"training: {step} of 4" for step in (1, 2, 3, 4)]
     assert all(", loss " in line for line in lines)
     assert " left, " in lines[0] and ", done in " in lines[-1]
+
+
+def test_libraries_draw_no_bars_into_the_log_of_a_training(tmp_path):
+    datasets.enable_progress_bars()
+    logging.enable_progress_bar()
+    built = build_dataset(make_release(tmp_path / "release"), tmp_path / "vrf").folder
+    source = ["--backbone", BACKBONE, "--weights", str(save_weights(tmp_path / "tiny.pth"))]
+    options = ["--cache", str(tmp_path / "cache"), "--epochs", "1", "--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(app, ["train", str(built), *source, *options])
+    assert result.exit_code == 0, result.output
+    assert len(result.stderr.splitlines()) == 2 and "\r" not in result.stderr
+    assert result.stdout == f"wrote {tmp_path / 'run'}/model\n"
 
 
 def test_a_run_that_is_resumed_counts_from_where_it_was(chatty, capfd):

@@ -197,3 +197,13 @@ def test_a_run_killed_at_any_moment_leaves_a_whole_folder(tmp_path):
             write(target, "new")
         assert {(target / name).read_text() for name in [*"abcdefgh", MARKER]} == {content(target)}
         assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o755), (0o077, 0o700), (0o002, 0o775)])
+def test_the_folder_has_the_permissions_of_any_new_folder(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        write(tmp_path / "out", "new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == mode

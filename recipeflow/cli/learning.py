@@ -18,6 +18,7 @@ from recipeflow.cli.shared import (
     app,
     errors,
     output,
+    quiet_in_pipes,
     resumable,
 )
 from recipeflow.folders import DEFAULT_MODEL
@@ -167,6 +168,7 @@ def train(
     from recipeflow.runs import start_training
 
     source = {"backbone": backbone, "weights": weights, "cache": cache}
+    quiet_in_pipes()
     trainer = start_training(
         dataset, out, config, fold, **source, trackers=tuple(tracker or ()), announce=errors.print
     )
@@ -223,6 +225,7 @@ def evaluate(
 
     refuse_launch("vrf evaluate")
     dataset = open_dataset(dataset)
+    quiet_in_pipes()
     network, processor, pairs = open_trained(model, dataset, weights, cache)
     if seen := sorted(seen_folds(network.config, dataset_digest(dataset)) & set(folds)):
         errors.print(

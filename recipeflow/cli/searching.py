@@ -17,6 +17,7 @@ from recipeflow.cli.shared import (
     app,
     errors,
     output,
+    quiet_in_pipes,
 )
 from recipeflow.errors import UsageError
 from recipeflow.folders import DEFAULT_MODEL
@@ -52,7 +53,7 @@ def index(
     from recipeflow.search import Retriever
 
     refuse_launch("vrf index")
-    _quiet_in_pipes()
+    quiet_in_pipes()
     retriever = Retriever.build(*load_trained(str(model)), dataset, weights=weights, cache=cache, announce=_announce)
     folder = retriever.save(model)
     output.print(f"wrote {folder}: {len(retriever.index)} candidates", markup=False, soft_wrap=True)
@@ -112,7 +113,7 @@ def calibrate(
     from recipeflow.runs import open_trained
 
     refuse_launch("vrf calibrate")
-    _quiet_in_pipes()
+    quiet_in_pipes()
     folder = open_dataset(dataset)
     network, processor, pairs = open_trained(str(model), folder, weights, cache)
     folds = choose_folds(network.config, dataset_digest(folder), fold, unseen)
@@ -176,7 +177,7 @@ def search(
     from recipeflow.runs import load_trained
     from recipeflow.search import Retriever, find_model, load_calibration
 
-    _quiet_in_pipes()
+    quiet_in_pipes()
     if dataset is None:
         retriever = Retriever.from_pretrained(model)
     else:
@@ -279,15 +280,3 @@ def _draw(query: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None
 
 def _announce(line: str) -> None:
     errors.print(line, markup=False, soft_wrap=True)
-
-
-def _quiet_in_pipes() -> None:
-    """Let libraries show their bars to people only."""
-    import datasets
-    from transformers.utils import logging
-
-    from recipeflow.progress import has_terminal
-
-    if not has_terminal(errors):
-        datasets.disable_progress_bars()
-        logging.disable_progress_bar()

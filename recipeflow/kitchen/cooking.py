@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from recipeflow.cores import available_cores
 from recipeflow.errors import UsageError
 from recipeflow.kitchen.camera import Camera, Look
 from recipeflow.kitchen.film import Film, render_film, shoot_film
@@ -120,7 +120,7 @@ def cook_release(
 
 
 def _cook_all(recipes: int, seed: int, used_only: bool, workers: int | None, pantry: str) -> Iterator[CookedRecipe]:
-    workers = min(recipes, workers or os.cpu_count() or 1)
+    workers = min(recipes, workers or available_cores())
     columns = [seed] * recipes, range(recipes), [used_only] * recipes, [pantry] * recipes
     if workers == 1:
         yield from map(cook_recipe, *columns)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
+from recipeflow.cache_folder import cache_folder
 from recipeflow.durable import write_aside
 from recipeflow.errors import BrokenImageError, MissingFrameError, SaveError
 from recipeflow.images import FORMATS, encode, image_problem, open_small
@@ -33,10 +34,8 @@ _log = logging.getLogger(__name__)
 
 
 def default_cache() -> Path:
-    """Where small pictures are kept: below ``$RECIPEFLOW_CACHE``, else where caches go on Linux."""
-    if home := os.environ.get("RECIPEFLOW_CACHE"):
-        return Path(home).expanduser() / "pictures"
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "recipeflow" / "pictures"
+    """Where small pictures are kept by default."""
+    return cache_folder("pictures")
 
 
 @dataclass(frozen=True)
