@@ -51,7 +51,7 @@ MADE = [
 def substitutions(site: str, release: Path) -> dict[str, str]:
     """What is typed otherwise than it is printed: as little as a small, shared machine without a network allows."""
     return {
-        # Cooking, features and training take as long as there are recipes; with 11, fold 0 has the two to calibrate on.
+        # Cooking, features and training take time for each recipe; with 11, fold 0 has the two to calibrate on.
         "--recipes 200 ": "--recipes 11 ",
         "--recipes 20 ": "--recipes 2 ",  # likewise, and these are whole films
         "--epochs 5 ": "--epochs 1 ",  # fine-tuning sends all pixels through the backbone in each epoch
