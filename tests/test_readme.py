@@ -215,3 +215,17 @@ def test_every_command_of_the_readme_is_known():
 def test_commands_that_it_cannot_run_fail(command):
     with pytest.raises(ValueError, match="knows how to run"):
         kind_of(command)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("vrf check nowhere\n", r"README.md:7: exit code 1 of\s+vrf check nowhere"),
+        ("vrf explore kitchen\nvrf check kitchen\n", "README.md:7: Ctrl-C would swallow what is pasted after"),
+        ("make demo dinner\n", "dinner"),
+    ],
+)
+def test_blocks_that_do_not_work_are_found(text, found, hub, tmp_path):
+    typist = Typist(tmp_path, newcomer(hub, tmp_path / "home"), {})
+    with pytest.raises(AssertionError, match=found):
+        typist.type(Block(README, 7, "sh", text))
