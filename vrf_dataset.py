@@ -215,7 +215,8 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
         if not any(rows.values()):
             # datasets would write a table without rows, and then fail to read it.
             message = f"expected at least one state change in {release}, found none, so that image_pairs has no rows"
-            raise UsageError(f"{message}; annotate some, or take only the configs recipes and flow_graphs")
+            other = f"VRFDataset(config_name='recipes', data_dir={str(release)!r})"
+            raise UsageError(f"{message}; annotate some, or read the other configs without a build: {other}")
         return rows
 
     def _generate_examples(

@@ -25,7 +25,6 @@ from datasets.utils.py_utils import convert_file_size_to_int
 
 import recipeflow
 from recipeflow.card import Contents, make_card
-from recipeflow.dataset_opening import MANIFEST
 from recipeflow.errors import EmptyReleaseError, InvalidReleaseError, ReleaseProblem, UsageError
 from recipeflow.folders import MANIFEST
 from recipeflow.release import ReleaseInfo, check_release, read_info
