@@ -356,7 +356,8 @@ class VRFModel(VRFPreTrainedModel):
         Args:
             actions: Verbs: a list of strings, or of lists of words.
             objects: What these are done to, likewise.
-            images: Pictures from before the action; None among them is a missing one.
+            images: Pictures from before the action; None among them is a missing one. Without any, queries of a model
+                that uses words, too, rest on these.
             contexts: More about the actions, as the processor takes it.
             processor: In place of the model's own.
             batch_size: How many go through the network together.
@@ -370,6 +371,8 @@ class VRFModel(VRFPreTrainedModel):
         pictures = rows.pop("images", None)
         words = processor(**rows) if rows else {}
         count = len(next(iter(rows.values()), pictures))
+        if pictures is None and self.config.use_image:
+            pictures = [None] * count
 
         def embed(part: slice) -> torch.Tensor:
             inputs = BatchFeature({name: tensor[part] for name, tensor in words.items()})
