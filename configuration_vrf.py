@@ -424,7 +424,7 @@ Words may come as a string, split at its spaces, or as a list of words; images a
 """
 
 WORD_USE = """
-Other forms of a word, such as 切る or きる for 切, are understood; a warning names words that the model does not know."""
+Other forms of a word, such as 切る or きる for 切, are understood; a warning names words that are unknown."""
 
 MISSING_USE = """
 A missing picture from before the action is `None`."""
