@@ -408,7 +408,6 @@ print(query @ candidates.T)  # one row per query, one column per candidate: the 
 ```
 
 Words may come as a string, split at its spaces, or as a list of words; images as paths, PIL images or arrays.{more}
-Other forms of a word, such as 切る or きる for 切, are understood; a warning names words that the model does not know.
 `AutoProcessor.from_pretrained(repo, trust_remote_code=True)` makes the tensors that the model itself takes.
 
 | | |
@@ -430,6 +429,9 @@ Other forms of a word, such as 切る or きる for 切, are understood; a warni
 }}
 ```
 """
+
+WORD_USE = """
+Other forms of a word, such as 切る or きる for 切, are understood; a warning names words that are unknown."""
 
 MISSING_USE = """
 A missing picture from before the action is `None`."""
@@ -476,7 +478,7 @@ def model_card(config: VRFConfig, repo: str = ".", words: Mapping[str, str] | No
         inputs=", ".join(wording[name] for name in config.inputs),
         base_model=_name_base_model(config),
         example=", ".join(example[name] for name in config.inputs),
-        more=(MISSING_USE if config.use_image else "") + (CONTEXT_USE if config.context != "none" else ""),
+        more="".join(use for use, is_used in _describe_uses(config).items() if is_used),
         beyond=_describe_beyond(config),
         repo=repo,
         backbone=config.backbone,
@@ -486,6 +488,14 @@ def model_card(config: VRFConfig, repo: str = ".", words: Mapping[str, str] | No
         embedding_dim=config.embedding_dim,
         loss=_describe_loss(config),
     )
+
+
+def _describe_uses(config: VRFConfig) -> dict[str, bool]:
+    return {
+        WORD_USE: config.use_action or config.use_object,
+        MISSING_USE: config.use_image,
+        CONTEXT_USE: config.context != "none",
+    }
 
 
 def _name_base_model(config: VRFConfig) -> str:

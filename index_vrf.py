@@ -250,11 +250,16 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> 
     return arranged
 
 
-def unknown_words(queries: Sequence[Mapping[str, Any]], processor: "ProcessorMixin") -> list[str]:
-    """The words of queries that are not found in the vocabulary; to the model they are all the same word."""
+def missed_words(queries: Sequence[Mapping[str, Any]], processor: "ProcessorMixin") -> dict[str, list[str]]:
+    """The words of queries that are not found in the vocabulary, each with those that it may stand for, if any."""
     phrases = [query[name] for query in queries for name in ("action", "object") if query.get(name)]
     phrases += [phrase for query in queries for phrase in (query.get("context") or {}).values() if phrase]
-    return list(processor.missed_words(phrases))
+    return processor.missed_words(phrases)
 
 
-__all__ = ["VRFIndex", "arrange_queries", "unknown_words"]
+def unknown_words(queries: Sequence[Mapping[str, Any]], processor: "ProcessorMixin") -> list[str]:
+    """The same words alone; to the model they are all one unknown word."""
+    return list(missed_words(queries, processor))
+
+
+__all__ = ["VRFIndex", "arrange_queries", "missed_words", "unknown_words"]

@@ -11,43 +11,27 @@ import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from huggingface_hub import HfApi
 from PIL import Image
 from torch import nn
 from torch.nn.functional import normalize, pad
 from torch.nn.utils.rnn import pack_padded_sequence
-from transformers import BatchFeature, PreTrainedModel
+from transformers import BatchFeature
 from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
-    from .configuration_vrf import (
-        CONTEXT_ROLES,
-        HUB_WEIGHTS,
-        VRFConfig,
-        choose_examples,
-        model_card,
-        read_backbone_weights,
-    )
+    from .configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, read_backbone_weights
     from .losses_vrf import batch_loss, has_negatives, triplet_loss
-    from .package_vrf import carry_over
+    from .package_vrf import VRFPackage
     from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from configuration_vrf import (
-        CONTEXT_ROLES,
-        HUB_WEIGHTS,
-        VRFConfig,
-        choose_examples,
-        model_card,
-        read_backbone_weights,
-    )
+    from configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, read_backbone_weights
     from losses_vrf import batch_loss, has_negatives, triplet_loss
-    from package_vrf import carry_over
+    from package_vrf import VRFPackage
     from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 
 if TYPE_CHECKING:
@@ -56,10 +40,6 @@ if TYPE_CHECKING:
 logger = logging.get_logger(__name__)
 
 WHOLE_NUMBERS = (torch.int32, torch.int64)
-PROCESSOR = "processor_config.json"
-LOADING = ("revision", "cache_dir", "local_files_only")
-SENDING = ("repo_id", "commit_message", "commit_description", "private", "create_pr", "revision", "tags")
-"""Arguments that say where in the Hub a model is from, and those of `save_pretrained` that are for the Hub alone."""
 
 
 @dataclass
@@ -182,7 +162,7 @@ ENCODERS = {
 """By architecture, what encodes words, queries and post-action images."""
 
 
-class VRFPreTrainedModel(PreTrainedModel):
+class VRFPreTrainedModel(VRFPackage):
     """What transformers has to know about the model."""
 
     config_class = VRFConfig
@@ -223,18 +203,6 @@ class VRFModel(VRFPreTrainedModel):
             config.backbone_weights = "random"
         self.post_init()
         self.train()
-        self._processor: ProcessorMixin | None = None
-        self._loading: dict[str, Any] = {}  # how more of the repository that the model is from can be had
-
-    @classmethod
-    def from_pretrained(
-        cls, pretrained_model_name_or_path: str | os.PathLike | None, *args: Any, **kwargs: Any
-    ) -> Any:
-        """Load a saved model, which remembers the revision, for when its processor or its index are asked for."""
-        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
-        model = loaded[0] if isinstance(loaded, tuple) else loaded
-        model._loading = {name: kwargs[name] for name in LOADING if kwargs.get(name)}
-        return loaded
 
     @classmethod
     def from_backbone(cls, config: VRFConfig, weights: str | os.PathLike = HUB_WEIGHTS) -> "VRFModel":
@@ -350,26 +318,6 @@ class VRFModel(VRFPreTrainedModel):
         """Embed post-action images, from pixels or from features of the backbone, one unit vector a row."""
         return self.image_encoder(self._image_features("post", post_pixel_values, post_features))
 
-    @property
-    def processor(self) -> "ProcessorMixin":
-        """The model's own processor, loaded on first use from where the model is from, in the same revision.
-
-        Raises:
-            OSError: If there is none, as for a model that was made in memory.
-        """
-        if self._processor is None:
-            name = self.name_or_path
-            try:
-                if not name or (Path(name).is_dir() and not Path(name, PROCESSOR).is_file()):
-                    raise FileNotFoundError(f"no {PROCESSOR} there" if name else "the model was made in memory")
-                self._processor = _processor_class().from_pretrained(name, **self._loading)
-            except (OSError, ValueError, TypeError) as error:
-                raise OSError(
-                    f"expected the model's own processor in {name!r}, found none ({error}); pass processor=…, or save "
-                    "both with model.save_pretrained(folder, processor=processor)"
-                ) from error
-        return self._processor
-
     def encode_images(
         self,
         images: Any,
@@ -411,7 +359,8 @@ class VRFModel(VRFPreTrainedModel):
         Args:
             actions: Verbs: a list of strings, or of lists of words.
             objects: What these are done to, likewise.
-            images: Pictures from before the action; None among them is a missing one.
+            images: Pictures from before the action; None among them is a missing one. Without any, queries of a model
+                that uses words, too, rest on these.
             contexts: More about the actions, as the processor takes it.
             processor: In place of the model's own.
             batch_size: How many go through the network together.
@@ -425,6 +374,8 @@ class VRFModel(VRFPreTrainedModel):
         pictures = rows.pop("images", None)
         words = processor(**rows) if rows else {}
         count = len(next(iter(rows.values()), pictures))
+        if pictures is None and self.config.use_image:
+            pictures = [None] * count
 
         def embed(part: slice) -> torch.Tensor:
             inputs = BatchFeature({name: tensor[part] for name, tensor in words.items()})
@@ -535,79 +486,6 @@ class VRFModel(VRFPreTrainedModel):
             return features.to(self.dtype)
         _check_images(f"{side}_pixel_values", pixels, 4, 3)
         return self.get_features(pixels)
-
-    def save_pretrained(
-        self,
-        save_directory: str | os.PathLike,
-        is_main_process: bool = True,
-        *args: Any,
-        processor: "ProcessorMixin | None" = None,
-        push_to_hub: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        """Save all that the model is made of; with a processor, the folder is a whole package for the Hub.
-
-        That is config, weights and code, and of a loaded model also its processor, its pipeline with the index that
-        it searches, and its calibration. A README is written where there is none: one that is there may hold results.
-
-        Args:
-            save_directory: The folder.
-            is_main_process: Of several, only the main one writes.
-            *args: Of transformers' method.
-            processor: The model's own from now on; by default the one that it has.
-            push_to_hub: Send it all to the Hub, too, as the method of that name does with `repo_id` and so on.
-            **kwargs: Of transformers' method.
-        """
-        sending = {name: kwargs.pop(name) for name in SENDING if name in kwargs}
-        super().save_pretrained(save_directory, is_main_process, *args, **kwargs)
-        if not is_main_process:
-            return
-        self._processor = processor or self._find_processor()
-        folder, repo_id = Path(save_directory), sending.pop("repo_id", None)
-        carry_over(self, folder, self._loading)
-        if self._processor is not None:
-            self._processor.save_pretrained(folder)
-        if not (folder / "README.md").exists():
-            (folder / "README.md").write_text(self._card(repo_id or "."), encoding="utf-8")
-        if push_to_hub:
-            self.push_to_hub(repo_id or folder.name, token=kwargs.get("token"), **sending)
-
-    def push_to_hub(self, repo_id: str, **kwargs: Any) -> Any:
-        """Send what `save_pretrained` saves; a repository without a card gets the one of a saved model.
-
-        Args:
-            repo_id: `OWNER/NAME`.
-            **kwargs: Of transformers' method: `private`, `token`, `commit_message` …
-        """
-        if not kwargs.get("create_pr") and kwargs.get("revision") is None:
-            api = HfApi(token=kwargs.get("token"))
-            repo_id = api.create_repo(repo_id, private=kwargs.get("private"), exist_ok=True).repo_id
-            if not api.file_exists(repo_id, "README.md"):  # else transformers would write an empty one
-                self._processor = self._find_processor()
-                card = self._card(repo_id).encode()
-                api.upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=repo_id)
-        return super().push_to_hub(repo_id, **kwargs)
-
-    def _find_processor(self) -> "ProcessorMixin | None":
-        try:
-            return self.processor
-        except OSError:
-            return None
-
-    def _card(self, repo: str) -> str:
-        vocabulary = self._processor.tokenizer.get_vocab() if self._processor is not None else {}
-        return model_card(self.config, repo, choose_examples(vocabulary))
-
-
-def _processor_class() -> "type[ProcessorMixin]":
-    """Import the processor where it is used, because it brings timm and torchvision along."""
-    try:
-        from .processing_vrf import VRFProcessor
-    except ImportError:
-        if __package__:
-            raise
-        from processing_vrf import VRFProcessor
-    return VRFProcessor
 
 
 def _last_stage(network: nn.Module) -> list[str]:

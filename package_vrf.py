@@ -1,93 +1,221 @@
-"""What a saved model brings along beside its weights: its pipeline's code, index and calibration.
+"""A model as a package: what it is saved with beside its weights, and where it finds that again.
 
 This file travels with every saved model and imports nothing of the project.
 """
 
 import json
+import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from huggingface_hub import snapshot_download
+from huggingface_hub import HfApi, snapshot_download
 from transformers import PreTrainedModel
 from transformers.dynamic_module_utils import get_relative_import_files
 from transformers.utils import logging
 
 try:
-    from .configuration_vrf import weights_digest
+    from .configuration_vrf import choose_examples, model_card, weights_digest
 except ImportError:
-    if __package__:  # inside a package the sibling exists: the error is a real one
+    if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from configuration_vrf import weights_digest
+    from configuration_vrf import choose_examples, model_card, weights_digest
+
+if TYPE_CHECKING:
+    from transformers import ProcessorMixin
 
 logger = logging.get_logger(__name__)
 
 INDEX, INDEX_ABOUT = "index", "index.json"
 CALIBRATION = "calibration.json"
 PIPELINES = "custom_pipelines"
+PROCESSOR = "processor_config.json"
+LOADING = ("revision", "cache_dir", "local_files_only")
+SENDING = ("repo_id", "commit_message", "commit_description", "private", "create_pr", "revision", "tags")
+"""Arguments that say where in the Hub a model is from, and those of `save_pretrained` that are for the Hub alone."""
 
 
-def find_folder(model: PreTrainedModel, loading: dict[str, Any]) -> Path:
-    """The folder that a model was loaded from; of one from the Hub, as much as searching needs.
+class VRFPackage(PreTrainedModel):
+    """A model that is saved with all that it is made of, and loads its own processor when it needs one."""
 
-    Args:
-        model: The model.
-        loading: Arguments for the Hub that it was loaded with, such as `revision`.
+    _processor: "ProcessorMixin | None" = None
+    _loading: Mapping[str, Any] = {}
+    _loaded_from: Path | None = None
 
-    Raises:
-        OSError: If there is none, or it cannot be fetched.
-    """
-    name = model.name_or_path
-    if not name:
-        raise FileNotFoundError("expected a model that was loaded, found one that was made in memory")
-    if Path(name).is_dir():
-        return Path(name)
-    patterns = [f"{INDEX}/*", CALIBRATION, "*_vrf.py"]
-    return Path(snapshot_download(name, allow_patterns=patterns, **loading))
+    @classmethod
+    def from_pretrained(
+        cls, pretrained_model_name_or_path: str | os.PathLike | None, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Load a saved model, which remembers where it is from, for when its processor or its index are asked for."""
+        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
+        model = loaded[0] if isinstance(loaded, tuple) else loaded
+        if Path(model.name_or_path).is_dir() and model.name_or_path:
+            model._loaded_from = Path(model.name_or_path).resolve()  # which a later chdir does not change
+        else:
+            model._loading = {name: kwargs[name] for name in LOADING if kwargs.get(name)}
+        return loaded
+
+    @property
+    def origin(self) -> str:
+        """The folder or the repository on the Hub that the model is from.
+
+        Raises:
+            OSError: If there is none, or the folder is gone; nothing on the Hub is taken for it then.
+        """
+        if self._loaded_from is not None and not self._loaded_from.is_dir():
+            raise FileNotFoundError(f"expected the model's folder {self._loaded_from}, found it gone")
+        if not (self._loaded_from or self.name_or_path):
+            raise FileNotFoundError("expected a model that was loaded, found one that was made in memory")
+        return str(self._loaded_from or self.name_or_path)
+
+    def find_folder(self) -> Path:
+        """The folder that the model is from; of a repository on the Hub, what a search needs of it is fetched.
+
+        Raises:
+            OSError: If there is none, or it cannot be fetched.
+        """
+        if Path(self.origin).is_dir():
+            return Path(self.origin)
+        patterns = [f"{INDEX}/*", CALIBRATION, "*_vrf.py"]
+        return Path(snapshot_download(self.origin, allow_patterns=patterns, **self._loading))
+
+    @property
+    def processor(self) -> "ProcessorMixin":
+        """The model's own processor, loaded on first use from where the model is from, in the same revision.
+
+        Raises:
+            OSError: If there is none, as for a model that was made in memory.
+        """
+        if self._processor is None:
+            try:
+                if Path(self.origin).is_dir() and not Path(self.origin, PROCESSOR).is_file():
+                    raise FileNotFoundError(f"no {PROCESSOR} there")
+                self._processor = _processor_class().from_pretrained(self.origin, **self._loading)
+            except (OSError, ValueError, TypeError) as error:
+                raise OSError(
+                    f"expected the model's own processor in {self.name_or_path!r}, found none ({error}); pass "
+                    "processor=…, or save both with model.save_pretrained(folder, processor=processor)"
+                ) from error
+        return self._processor
+
+    def save_pretrained(
+        self,
+        save_directory: str | os.PathLike,
+        is_main_process: bool = True,
+        *args: Any,
+        processor: "ProcessorMixin | None" = None,
+        push_to_hub: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Save all that the model is made of; with a processor, the folder is a whole package for the Hub.
+
+        That is config, weights and code, and of a loaded model also its processor, its pipeline with the index that
+        it searches, and its calibration. A README is written where there is none: one that is there may hold results.
+
+        Args:
+            save_directory: The folder.
+            is_main_process: Of several, only the main one writes.
+            *args: Of transformers' method.
+            processor: The model's own from now on; by default the one that it has.
+            push_to_hub: Send it all to the Hub, too, as the method of that name does with `repo_id` and so on.
+            **kwargs: Of transformers' method.
+        """
+        sending = {name: kwargs.pop(name) for name in SENDING if name in kwargs}
+        super().save_pretrained(save_directory, is_main_process, *args, **kwargs)
+        if not is_main_process:
+            return
+        self._processor = processor or self._find_processor()
+        folder, repo_id = Path(save_directory), sending.pop("repo_id", None)
+        carry_over(self, folder)
+        if self._processor is not None:
+            self._processor.save_pretrained(folder)
+        if not (folder / "README.md").exists():
+            (folder / "README.md").write_text(self._card(repo_id or "."), encoding="utf-8")
+        if push_to_hub:
+            self.push_to_hub(repo_id or folder.name, token=kwargs.get("token"), **sending)
+
+    def push_to_hub(self, repo_id: str, **kwargs: Any) -> Any:
+        """Send what `save_pretrained` saves; a repository without a card gets the one of a saved model.
+
+        Args:
+            repo_id: `OWNER/NAME`.
+            **kwargs: Of transformers' method: `private`, `token`, `commit_message` …
+        """
+        if not kwargs.get("create_pr") and kwargs.get("revision") is None:
+            api = HfApi(token=kwargs.get("token"))
+            repo_id = api.create_repo(repo_id, private=kwargs.get("private"), exist_ok=True).repo_id
+            if not api.file_exists(repo_id, "README.md"):  # else transformers would write an empty one
+                self._processor = self._find_processor()
+                card = self._card(repo_id).encode()
+                api.upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=repo_id)
+        return super().push_to_hub(repo_id, **kwargs)
+
+    def _find_processor(self) -> "ProcessorMixin | None":
+        try:
+            return self.processor
+        except OSError:
+            return None
+
+    def _card(self, repo: str) -> str:
+        vocabulary = self._processor.tokenizer.get_vocab() if self._processor is not None else {}
+        return model_card(self.config, repo, choose_examples(vocabulary))
 
 
-def carry_over(model: PreTrainedModel, target: Path, loading: dict[str, Any]) -> None:
-    """Bring the pipeline of a loaded model, and what it searches, into the folder that the model was just saved in.
-
-    An index goes with the weights that it was made with. Where there is none for these, `config.json` may not promise
-    a pipeline either.
-
-    Args:
-        model: The model.
-        target: The folder.
-        loading: As for `find_folder`.
-    """
-    tasks = getattr(model.config, PIPELINES, None)
-    if not tasks:
-        return
+def _processor_class() -> "type[ProcessorMixin]":
+    """Import the processor where it is used, because it brings timm and torchvision along."""
     try:
-        source = find_folder(model, loading)
-        _check_index(model, source / INDEX / INDEX_ABOUT)
+        from .processing_vrf import VRFProcessor
+    except ImportError:
+        if __package__:
+            raise
+        from processing_vrf import VRFProcessor
+    return VRFProcessor
+
+
+def carry_over(model: VRFPackage, target: Path) -> None:
+    """Bring pipeline, index and calibration of a loaded model into the folder that it was just saved in.
+
+    They go with the weights that they were made with. Where there is no index for these, `config.json` may not promise
+    a pipeline either.
+    """
+    tasks = getattr(model.config, PIPELINES, None) or {}
+    try:
+        source = model.find_folder()
+        if tasks:
+            _check_index(model, source / INDEX / INDEX_ABOUT)
         for task in tasks.values():
             _copy_code(task["impl"], [_own_folder(model), source], target)
     except (OSError, ValueError) as error:
-        logger.warning(f"The model is saved without its pipeline ({', '.join(tasks)}): {error}")
-        _note_pipelines(target / "config.json", {})
+        if tasks:
+            logger.warning(f"The model is saved without its pipeline ({', '.join(tasks)}): {error}")
+            _note_pipelines(target / "config.json", {})
         return
-    _note_pipelines(target / "config.json", tasks)
-    if source.resolve() == target.resolve():
-        return
-    shutil.copytree(source / INDEX, target / INDEX, dirs_exist_ok=True)
-    if (source / CALIBRATION).is_file():
-        shutil.copyfile(source / CALIBRATION, target / CALIBRATION)
+    if source.resolve() != target.resolve():
+        if tasks:
+            shutil.copytree(source / INDEX, target / INDEX, dirs_exist_ok=True)
+        if _was_made_with(model, source / CALIBRATION):
+            shutil.copyfile(source / CALIBRATION, target / CALIBRATION)
+    if tasks:
+        _note_pipelines(target / "config.json", tasks)
 
 
 def _check_index(model: PreTrainedModel, about: Path) -> None:
     if not about.is_file():
         raise FileNotFoundError(f"expected an index in {about.parent}, found none")
-    if any(tensor.device.type == "meta" for tensor in model.state_dict().values()):
-        raise ValueError("expected all weights in memory, to compare them with the index, found some offloaded")
-    if _read_json(about)["weights"] != weights_digest(model):
+    if not _was_made_with(model, about):
         raise ValueError(
             f"expected weights that the index in {about.parent} was made with, found others; make an index of the "
             "saved model with `vrf index`"
         )
+
+
+def _was_made_with(model: PreTrainedModel, about: Path) -> bool:
+    """Whether a file that notes a checksum of weights is there and means these. Offloaded ones cannot be compared."""
+    if not about.is_file() or any(tensor.device.type == "meta" for tensor in model.state_dict().values()):
+        return False
+    return _read_json(about).get("weights") == weights_digest(model)
 
 
 def _own_folder(model: PreTrainedModel) -> Path:
@@ -120,4 +248,4 @@ def _read_json(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-__all__ = ["CALIBRATION", "INDEX", "INDEX_ABOUT", "carry_over", "find_folder"]
+__all__ = ["CALIBRATION", "INDEX", "INDEX_ABOUT", "VRFPackage", "carry_over"]

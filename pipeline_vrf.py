@@ -16,13 +16,11 @@ from transformers import BatchFeature, Pipeline, PreTrainedModel
 try:
     from .calibration_vrf import kind_of, query_kinds
     from .index_vrf import VRFIndex, arrange_queries
-    from .package_vrf import find_folder
 except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
     from calibration_vrf import kind_of, query_kinds
     from index_vrf import VRFIndex, arrange_queries
-    from package_vrf import find_folder
 
 TASK = "post-action-retrieval"
 KIND = "kind"
@@ -46,9 +44,7 @@ class PostActionRetrievalPipeline(Pipeline):
         super().__init__(model=model, **kwargs)
         if self.processor is None:
             raise ValueError("expected a processor, found none; pass processor=… along with a model in memory")
-        self.index = (
-            index if isinstance(index, VRFIndex) else VRFIndex.load(index or find_folder(model, model._loading))
-        )
+        self.index = index if isinstance(index, VRFIndex) else VRFIndex.load(index or model.find_folder())
         self.index.check_model(model)
 
     def _sanitize_parameters(

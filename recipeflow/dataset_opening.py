@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 from recipeflow.durable import write_json
 from recipeflow.errors import DatasetFolderError, HubError, OutputExistsError, UsageError
+from recipeflow.folders import MANIFEST, is_hub_name
 from recipeflow.folders import PAIRS as CONFIG
-from recipeflow.folders import is_hub_name
 from recipeflow.staging import StagedFolder
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ DatasetSource: TypeAlias = Union[str, Path, "datasets.Dataset", Mapping[str, "da
 RECIPES = "recipes"
 FLOW_GRAPHS = "flow_graphs"
 TABLES = (CONFIG, RECIPES, FLOW_GRAPHS)
-
-MANIFEST = "vrf_build.json"
-"""What was built from what. Only ``vrf build`` writes it, so a folder that has it may be replaced by another build."""
 
 KEPT = "vrf_tables.json"
 """The file by which a folder of kept tables is known."""

@@ -22,7 +22,8 @@ INDEX = "index/index.json"
 MODEL = "model"
 """The folder of the finished model, inside that of its run."""
 
-NEEDED = ("config.json", "*.safetensors", "modeling_vrf.py", "processor_config.json")
+VOCABULARY = "tokenizer.json"
+NEEDED = ("config.json", "*.safetensors", "modeling_vrf.py", "processor_config.json", VOCABULARY)
 """Without these, a model cannot be loaded from the Hub."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")

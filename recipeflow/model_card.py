@@ -14,7 +14,7 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCard
 
 from calibration_vrf import name_kind
-from configuration_vrf import VRFConfig, model_card
+from configuration_vrf import VRFConfig, choose_examples, model_card
 from recipeflow.card import SOURCES
 from recipeflow.errors import ModelFolderError
 from recipeflow.results import results_table
@@ -42,7 +42,7 @@ The repository has an index of pictures, so the model can answer from those, too
 from transformers import pipeline
 
 search = pipeline("post-action-retrieval", model=repo, trust_remote_code=True)
-for row in search({query}, k=5):
+for row in search({query}, top_k=5):
     print(row["score"], row["title"], row["action"], row["object"], row["image"])
 ```"""
 SURE = """\
@@ -50,7 +50,6 @@ The model was calibrated on {queries} queries of recipes that it had not seen, a
 answer from an index has a `confidence`: how likely it is the right one of all candidates. It is off by {error:.1%} on
 average (expected calibration error). From a confidence of {least:.2f} on the model calls itself `sure`: of {share:.0%}
 of the queries, {right} of them rightly."""
-EXAMPLE = {"action": "切る", "object": "キャベツ", "image": "before.jpg"}
 
 WITHOUT_EFFECT = ("evaluate_every", "checkpoint_every")
 """Settings of a run that make no difference to its model."""
@@ -157,6 +156,7 @@ def make_model_card(
     has_index: bool = False,
     calibration: Mapping[str, Any] | None = None,
     licence: str = "mit",
+    words: Mapping[str, str] | None = None,
 ) -> ModelCard:
     """The card of a model in a repository.
 
@@ -169,8 +169,10 @@ def make_model_card(
         has_index: Whether the repository has pictures to search.
         calibration: What ``calibration.json`` says, if the model was calibrated.
         licence: Of the weights, as the Hub spells it.
+        words: A verb and an object that the model knows, for the code in the card.
     """
-    card = ModelCard(model_card(config, repo_id))
+    words = words or choose_examples({})
+    card = ModelCard(model_card(config, repo_id, words))
     intro, rest = card.text.split("```python", 1)
     usage, citation = rest.split("```bibtex", 1)
     card.text = "\n\n".join(
@@ -179,7 +181,7 @@ def make_model_card(
             *([f"![Queries and the pictures that the model finds for them]({picture})"] if picture else []),
             "## How to use it",
             "```python" + usage.rstrip(),
-            *([_search(config)] if has_index else []),
+            *([_search(config, words)] if has_index else []),
             *_results(config, evidence, trained_on),
             *_calibration(calibration),
             *_training(evidence),
@@ -196,8 +198,8 @@ def make_model_card(
     return card
 
 
-def _search(config: VRFConfig) -> str:
-    query = {name: EXAMPLE[name] for name in config.inputs}
+def _search(config: VRFConfig, words: Mapping[str, str]) -> str:
+    query = {name: {**words, "image": "before.jpg"}[name] for name in config.inputs}
     return SEARCH.format(query=json.dumps(query, ensure_ascii=False))
 
 

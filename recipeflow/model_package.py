@@ -11,11 +11,11 @@ from huggingface_hub.errors import EntryNotFoundError
 
 import index_vrf
 from calibration_vrf import VRFCalibration
-from configuration_vrf import VRFConfig, model_card
+from configuration_vrf import VRFConfig, choose_examples, model_card
 from recipeflow.dataset_digest import dataset_digest
 from recipeflow.dataset_package import read_source
 from recipeflow.errors import DatasetFolderError, HubError, ModelFolderError
-from recipeflow.folders import MANIFEST, find_package
+from recipeflow.folders import MANIFEST, VOCABULARY, find_package
 from recipeflow.hub_errors import check_name, telling
 from recipeflow.images import check_card_picture
 from recipeflow.model_card import TrainedOn, make_model_card, read_evidence
@@ -79,14 +79,15 @@ class ModelPackage:
     def has_default_card(self) -> bool:
         """Whether the card is the one that every saved model gets, so that nobody will miss it."""
         path = self.folder / CARD
-        return not path.is_file() or path.read_text(encoding="utf-8") == model_card(self.config)
+        default = model_card(self.config, words=_choose_words(self.folder))
+        return not path.is_file() or path.read_text(encoding="utf-8") == default
 
     def make_card(self, repo_id: str, results: Path | None, licence: str) -> str:
         """The card with what was measured."""
         evidence = read_evidence(self.config, self.run, results)
         calibration = _read_calibration(self.folder)
         options = {"picture": next(iter(self.pictures), None), "has_index": self.has_index(), "licence": licence}
-        options |= {"calibration": calibration and calibration.about}
+        options |= {"calibration": calibration and calibration.about, "words": _choose_words(self.folder)}
         return str(make_model_card(self.config, repo_id, evidence, self.trained_on, **options))
 
 
@@ -95,6 +96,18 @@ def _read_config(model: Path) -> VRFConfig:
         return VRFConfig.from_pretrained(model)
     except (OSError, TypeError, ValueError) as error:
         message = f"expected a VRFModel, found another config.json in {model} ({error}); name a model of this project"
+        raise ModelFolderError(message) from error
+
+
+def _choose_words(model: Path) -> dict[str, str]:
+    """A verb and an object of the model's own vocabulary."""
+    try:
+        vocabulary = json.loads((model / VOCABULARY).read_text(encoding="utf-8"))["model"]["vocab"]
+        return choose_examples(vocabulary)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        message = (
+            f"expected the model's vocabulary in {model / VOCABULARY}, found none ({error}); save the model again"
+        )
         raise ModelFolderError(message) from error
 
 

@@ -72,8 +72,13 @@ class Model:
         """The words that it knows."""
         return set(self.pipe.processor.tokenizer.get_vocab())
 
+    def missed(self, phrase: str) -> list[str]:
+        """The words of a phrase that it does not know in any form, so that it cannot tell them from each other."""
+        find = getattr(self.pipe.processor, "missed_words", None)  # which models of earlier versions bring none of
+        return list(find([phrase])) if find else [word for word in phrase.split() if not self.knows(word)]
+
     def knows(self, word: str) -> bool:
-        """Whether it has seen a word; it cannot tell those that it has not from each other."""
+        """Whether it has seen a word in this very form."""
         return self.pipe.processor.tokenizer.backend_tokenizer.normalizer.normalize_str(word) in self.vocabulary
 
 
@@ -275,8 +280,8 @@ def make_search(models: Sequence[Model], examples: Sequence[Example]) -> Any:
         query = {"action": action or None, "object": thing or None, "image": picture}
         for part, called in WORDS.items():
             for model in models:
-                words = (query[part] or "").split() if part in model.inputs else []
-                if unknown := [word for word in words if not model.knows(word)]:
+                words = (query[part] or "").strip() if part in model.inputs else ""
+                if unknown := words and model.missed(words):
                     raise gr.Error(
                         f"expected a word that the models know as {called}, found {escape(', '.join(unknown))}; "
                         "choose from the list",

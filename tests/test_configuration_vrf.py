@@ -178,7 +178,7 @@ def test_a_misspelt_override_is_not_dropped(tmp_path):
 
 def test_the_card_speaks_of_the_inputs_that_are_used():
     card = model_card(small_config(use_action=False, use_image=False, backbone_weights="photos"), "someone/model")
-    assert 'processor(objects=["キャベツ"])' in card
+    assert 'encode_queries(objects=["キャベツ"])' in card
     assert 'repo = "someone/model"' in card
     assert "before.jpg" not in card
     assert "| backbone weights before training | photos |" in card

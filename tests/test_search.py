@@ -481,6 +481,12 @@ def test_one_query_or_image_gives_one_vector_and_what_is_no_list_is_the_same_for
     torch.testing.assert_close(model.encode_images(picture, processor), model.encode_images([picture], processor)[0])
 
 
+def test_without_any_picture_a_query_rests_on_its_words(retriever):
+    model, processor = retriever.model, retriever.processor
+    words = {"actions": ["切", "茹で"], "objects": "卵", "processor": processor}
+    assert torch.equal(model.encode_queries(**words), model.encode_queries(**words, images=[None, None]))
+
+
 def test_a_model_encodes_with_its_own_processor_which_is_loaded_once(retriever, picture, tmp_path):
     retriever.model.save_pretrained(tmp_path / "model", processor=retriever.processor)
     model = VRFModel.from_pretrained(tmp_path / "model")
@@ -492,7 +498,9 @@ def test_a_model_encodes_with_its_own_processor_which_is_loaded_once(retriever, 
 
 
 def test_a_model_without_a_processor_says_so(retriever, picture, tmp_path):
-    with pytest.raises(OSError, match=r"expected the model's own processor in '', found none.*pass processor="):
+    with pytest.raises(
+        OSError, match=r"expected the model's own processor in '', found none .*made in memory.*pass processor="
+    ):
         small_model().encode_queries("切", "卵", picture)
     small_model().save_pretrained(tmp_path)
     with pytest.raises(

@@ -70,6 +70,13 @@ def test_phrases_are_split_into_the_fewest_words_that_the_model_knows(app, model
     assert app.split_words("揚げ", model) == [] == app.split_words("", model)
 
 
+def test_other_forms_of_a_word_are_understood_by_models_that_bring_them(app, model):
+    assert model.missed("とまと うすぎりにする") == [] and model.missed("トマト 揚げる") == ["揚げる"]
+    assert not model.knows("とまと")
+    old = app.Model("old", SimpleNamespace(processor=SimpleNamespace(tokenizer=model.pipe.processor.tokenizer)))
+    assert old.missed("とまと トマト") == ["とまと"]
+
+
 def test_special_tokens_are_no_words(model):
     assert not model.knows("[UNK]") and not model.knows("[PAD]") and not model.knows(" ")
 

@@ -173,7 +173,7 @@ def search(
     """
     query = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
     _check_search(query, model, dataset, picture)
-    from index_vrf import unknown_words
+    from index_vrf import missed_words
     from recipeflow.runs import load_trained
     from recipeflow.search import Retriever, find_model, load_calibration
 
@@ -187,17 +187,18 @@ def search(
         retriever = Retriever.build(*load_trained(str(folder)), dataset, calibration=calibration, **options)
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         rows = retriever.search(**query, k=k, min_confidence=min_confidence)
-    unknown = unknown_words([query], retriever.processor)
+    missed = missed_words([query], retriever.processor)
     if as_json:
         answers = [{name: value for name, value in row.items() if name != "image"} for row in rows]
-        about = {"query": query, "unknown_words": unknown, "candidates": len(retriever.index), "answers": answers}
+        about = {"query": query, "unknown_words": list(missed), "candidates": len(retriever.index), "answers": answers}
         if "sure" in rows[0]:
             about |= {"sure": rows[0]["sure"], "confidence": rows[0]["confidence"]}
         typer.echo(json.dumps(about, ensure_ascii=False, indent=2, default=str))
     else:
         _print_answers(rows, len(retriever.index))
-    if unknown:
-        errors.print(f"not in the model's vocabulary: {', '.join(unknown)}", markup=False, soft_wrap=True)
+    if missed:
+        named = [f"{word} ({' or '.join(found)}?)" if found else word for word, found in missed.items()]
+        errors.print(f"not in the model's vocabulary: {', '.join(named)}", markup=False, soft_wrap=True)
     if picture is not None:
         _draw(query, rows, picture)
 

@@ -1,6 +1,7 @@
 """A model from the Hub that is saved or pushed again, with the real client, still has all that it is made of."""
 
 import json
+import shutil
 
 import pytest
 
@@ -81,6 +82,23 @@ def test_a_folder_that_is_loaded_and_saved_is_whole_again(run, tmp_path, caplog)
         Retriever.from_pretrained(tmp_path / "copy").index.about
         == Retriever.from_pretrained(run / "model").index.about
     )
+    write_calibration(tmp_path / "copy", complete=(0.05, 0.2), no_image=(0.5, 0.9))
+    VRFModel.from_pretrained(tmp_path / "copy").save_pretrained(tmp_path / "calibrated")
+    assert (tmp_path / "calibrated" / "calibration.json").is_file() and not caplog.text
     model.half().save_pretrained(tmp_path / "half")
     assert "saved without its pipeline (post-action-retrieval): expected weights that the index" in caplog.text
     assert not (tmp_path / "half" / "index").exists() and (tmp_path / "half" / "tokenizer.json").is_file()
+
+
+def test_a_folder_that_is_gone_is_not_looked_up_on_the_hub(here, run, tmp_path, monkeypatch, caplog):
+    shutil.copytree(run / "model", tmp_path / "lab" / "model")
+    monkeypatch.chdir(tmp_path)
+    model = VRFModel.from_pretrained("lab/model")
+    monkeypatch.chdir(tmp_path / "lab")
+    model.save_pretrained(tmp_path / "copy")
+    assert (tmp_path / "copy" / "index" / "index.json").is_file() and not caplog.text
+    shutil.rmtree(tmp_path / "lab" / "model")
+    model.save_pretrained(tmp_path / "later")
+    assert "found it gone" in caplog.text and (tmp_path / "later" / "tokenizer.json").is_file()
+    assert "custom_pipelines" not in json.loads((tmp_path / "later" / "config.json").read_text())
+    assert not here.state.requests
