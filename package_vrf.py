@@ -40,7 +40,7 @@ SENDING = ("repo_id", "commit_message", "commit_description", "private", "create
 class VRFPackage(PreTrainedModel):
     """A model that is saved with all that it is made of, and loads its own processor when it needs one."""
 
-    _processor: "ProcessorMixin | None" = None
+    _processor: Any = None  # transformers evaluates annotations, and a processor is imported only where it is used
     _loading: Mapping[str, Any] = {}
     _loaded_from: Path | None = None
 

@@ -91,3 +91,9 @@ def test_nothing_was_left_over(page, server, cooked):
     open_step(page, server, cooked.recipe.id, "flows")
     expect(page.locator(".step-tab.done")).to_have_count(3)
     expect(page.locator(".open-entities")).to_contain_text("Without a flow (0)")
+
+
+def test_an_address_without_an_annotator_opens_the_recipe_for_the_only_one(page, server, cooked):
+    page.goto(f"{server.url}/r/{cooked.recipe.id}/flows")
+    expect(page.locator(".step-flows")).to_be_visible()
+    expect(page.locator(".who")).to_have_text("alice")

@@ -1,11 +1,10 @@
 import re
-import shutil
-import subprocess
 
 import pytest
 
 from recipeflow.explore.bundle import BundleError, combine_modules
 from recipeflow.explore.site import OWN, SHARED, data_script, page_files
+from tests.node import run_node
 
 
 def write(folder, **modules):
@@ -70,10 +69,9 @@ def test_the_explorer_s_own_modules_combine():
         assert dangerous not in script
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs node to check the syntax")
 def test_the_script_is_javascript(tmp_path):
     (tmp_path / "explore.js").write_bytes(page_files()["explore.js"])
-    subprocess.run(["node", "--check", tmp_path / "explore.js"], check=True)
+    run_node("--check", tmp_path / "explore.js")
 
 
 def test_the_page_allows_no_script_but_its_own():

@@ -24,10 +24,12 @@ export class Refusal extends Error {
 /** There was no answer; whether the request arrived is unknown. */
 export class Unreachable extends Error {}
 
+/** @type {(path: string) => Promise<any>} */
 export function getJson(path) {
   return ask(path, { headers: { accept: "application/json" } });
 }
 
+/** @type {(path: string, body: object) => Promise<any>} */
 export function postJson(path, body) {
   return ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 }

@@ -5,7 +5,11 @@ import { element, replaceContent } from "/shared/dom.js";
 import { describeOperation } from "./describe.js";
 import { t } from "./language.js";
 
+/** @import { Session } from "./session.js" */
+/** @import { Conflict } from "./types.js" */
+
 export class ConflictBanner {
+  /** @param {Session} session */
   constructor(session) {
     this.session = session;
     this.shown = null;
@@ -20,6 +24,7 @@ export class ConflictBanner {
     if (conflict) replaceContent(this.element, this.content(conflict, queue.length - 1));
   }
 
+  /** @type {(conflict: Conflict, more: number) => Node[]} */
   content({ theirs, mine }, more) {
     const { outbox, view } = this.session;
     const there = theirs.map(({ operation, time }) =>

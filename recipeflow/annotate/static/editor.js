@@ -7,6 +7,7 @@ import { ConflictBanner } from "./conflicts.js";
 import { describeOperation, describeRefusal } from "./describe.js";
 import { Guide } from "./guide.js";
 import { t } from "./language.js";
+import { RecipesPage, chosenLayer } from "./page_recipes.js";
 import { STEPS, editorAddress, goTo, link, recipesAddress } from "./routes.js";
 import { Session } from "./session.js";
 import { Notices, isTyping, openHelp, topBar } from "./shell.js";
@@ -15,16 +16,35 @@ import { FramesStep } from "./step_frames.js";
 import { WordsStep } from "./step_words.js";
 import { SuggestionsPanel } from "./suggestions.js";
 
+/** @import { App, Page, Route } from "./types.js" */
+
 const STEP_CLASSES = { words: WordsStep, flows: FlowsStep, frames: FramesStep };
 
+/** @type {(app: App, route: Route) => Promise<Page>} */
 export async function EditorPage(app, route) {
-  const session = await Session.open(route.layer, route.recipe);
+  const layer = route.layer ?? chosenLayer(app, route);
+  if (!layer || !route.recipe) return RecipesPage(app, route);
+  const session = await Session.open(layer, route.recipe);
   const page = new Editor(app, session, route);
   session.start();
   return page;
 }
 
-class Editor {
+export class Editor {
+  /** @type {WordsStep | FlowsStep | FramesStep} */
+  step;
+  /** @type {SuggestionsPanel} */
+  suggestions;
+  /** @type {HTMLElement} */
+  tabs;
+  /** @type {HTMLButtonElement} */
+  markDone;
+
+  /**
+   * @param {App} app
+   * @param {Session} session
+   * @param {Route} route
+   */
   constructor(app, session, route) {
     this.app = app;
     this.session = session;
@@ -107,7 +127,7 @@ class Editor {
     this.place.className = `step-place step-${route.step}`;
     document.title = `${this.view.title ?? this.view.id} · ${t(`step.${route.step}`)}`;
     this.update();
-    this.step.opened?.();
+    if (this.step instanceof FlowsStep) this.step.opened();
   }
 
   /** Several changes within one frame are drawn once. */

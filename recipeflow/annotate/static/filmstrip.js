@@ -8,6 +8,8 @@ import { t } from "./language.js";
 const ZOOMS = [1, 2, 4, 8, 16];
 const COMFORTABLE = 150;
 
+/** @import { Frames } from "./types.js" */
+
 /** Show a frame's thumbnail as the background of `node`, as large as fits into `width` x `height` pixels. */
 export function showThumbnail(node, frames, number, width, height) {
   const { sheets, numbers } = frames;
@@ -33,11 +35,15 @@ export function timeOf(frames, number) {
 }
 
 export class Filmstrip {
+  /**
+   * @param {Frames} frames
+   * @param {{ onPick: (number: number) => void, onHover: (number: number | null) => void }} handlers
+   */
   constructor(frames, { onPick, onHover }) {
     this.frames = frames;
     this.handlers = { onPick, onHover };
     this.picked = frames.numbers[0];
-    this.zoom = ZOOMS.find((zoom) => frames.numbers.length / zoom <= COMFORTABLE) ?? ZOOMS.at(-1);
+    this.zoom = ZOOMS.find((zoom) => frames.numbers.length / zoom <= COMFORTABLE) ?? ZOOMS[ZOOMS.length - 1];
     this.thumbs = new Map(frames.numbers.map((number) => [number, this.thumb(number)]));
     this.strip = element("div", { class: "strip", role: "group", "aria-label": t("frames.strip") }, [
       ...this.thumbs.values(),
@@ -117,7 +123,7 @@ export class Filmstrip {
     if (!(at in ZOOMS)) return;
     this.zoom = ZOOMS[at];
     this.showZoom();
-    this.thumbs.get(this.picked).scrollIntoView({ block: "center" });
+    this.thumbs.get(this.picked)?.scrollIntoView({ block: "center" });
   }
 
   showZoom() {

@@ -7,7 +7,16 @@ import { entityText } from "./describe.js";
 import { t } from "./language.js";
 import { keepFocus } from "./shell.js";
 
+/** @import { AnnotatedDocument, AnnotatedFlow } from "./types.js" */
+
 export class FlowList {
+  /** @type {AnnotatedDocument} */
+  view;
+  /** @type {string | null} */
+  entity;
+  /** @type {AnnotatedFlow[]} */
+  shown;
+
   constructor({ onFocus, onChoose, onDelete }) {
     this.handlers = { onFocus, onChoose, onDelete };
     this.labels = null;
@@ -39,16 +48,23 @@ export class FlowList {
     this.update(this.view, this.entity);
   }
 
+  /**
+   * @param {AnnotatedDocument} view
+   * @param {string | null} entity
+   */
   update(view, entity) {
     if (this.drawn === view && this.entity === entity) return;
-    Object.assign(this, { view, entity, drawn: view });
+    this.view = view;
+    this.entity = entity;
+    this.drawn = view;
     const isMeant = (flow) =>
       (entity ? flow.start === entity || flow.end === entity : true) &&
       (this.labels === null || this.labels.has(flow.label));
     const order = new Map(view.entities.map((each, i) => [each.id, i]));
+    const placeOf = (id) => order.get(id) ?? order.size;
     this.shown = view.flows
       .filter(isMeant)
-      .sort((a, b) => order.get(a.start) - order.get(b.start) || order.get(a.end) - order.get(b.end));
+      .sort((a, b) => placeOf(a.start) - placeOf(b.start) || placeOf(a.end) - placeOf(b.end));
     const names = new Map();
     const nameOfEntity = (id) => names.get(id) ?? names.set(id, entityText(view, id)).get(id);
     replaceContent(

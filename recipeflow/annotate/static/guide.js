@@ -7,6 +7,10 @@ import { t } from "./language.js";
 import { chosenLayer } from "./page_recipes.js";
 import { editorAddress, goTo, recipesAddress } from "./routes.js";
 
+/** @import { Session } from "./session.js" */
+/** @import { AnnotatedDocument, App, Route } from "./types.js" */
+
+/** @type {Record<string, [name: string, isDone: (view: AnnotatedDocument) => boolean][]>} */
 const TASKS = {
   words: [
     ["drag", (view) => view.entities.some((entity) => entity.tag === "F")],
@@ -21,18 +25,22 @@ const TASKS = {
     ["done", (view) => view.done.flows],
   ],
   frames: [
-    ["before", (view) => view.objects.some((object) => object.before !== null)],
-    ["after", (view) => view.objects.some((object) => object.after !== null)],
-    ["hidden", (view) => view.objects.some((object) => object.before === "none" || object.after === "none")],
+    ["before", (view) => view.objects.some((pair) => pair.before !== null)],
+    ["after", (view) => view.objects.some((pair) => pair.after !== null)],
+    ["hidden", (view) => view.objects.some((pair) => pair.before === "none" || pair.after === "none")],
     [
       "done",
       (view) =>
-        view.objects.length > 0 && view.objects.every((object) => object.before !== null && object.after !== null),
+        view.objects.length > 0 && view.objects.every((pair) => pair.before !== null && pair.after !== null),
     ],
   ],
 };
 
-/** Go to the recipe that is best to begin with: the first that has frames and is not finished. */
+/**
+ * Go to the recipe that is best to begin with: the first that has frames and is not finished.
+ *
+ * @type {(app: App, route: Route) => Promise<null>}
+ */
 export async function openGuide(app, route) {
   const layer = chosenLayer(app, route);
   if (!layer) {
@@ -48,6 +56,7 @@ export async function openGuide(app, route) {
 }
 
 export class Guide {
+  /** @param {Session} session */
   constructor(session) {
     this.session = session;
     this.element = element("section", { class: "guide panel" });

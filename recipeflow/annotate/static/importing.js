@@ -3,7 +3,7 @@
 import { element, replaceContent } from "/shared/dom.js";
 
 import { postJson } from "./api.js";
-import { describeRefusal } from "./describe.js";
+import { describeProblem } from "./describe.js";
 import { t } from "./language.js";
 import { openDialog } from "./shell.js";
 
@@ -30,7 +30,7 @@ export function openImport(app) {
         element(
           "p",
           { class: "problem" },
-          refusal.code ? describeRefusal({ entities: [] }, refusal) : refusal.message,
+          describeProblem(refusal),
         ),
       );
     }
@@ -43,6 +43,7 @@ export function openImport(app) {
 }
 
 function textForm(send) {
+  /** @type {(name: string, label: string, kind?: "input" | "textarea") => HTMLElement[]} */
   const field = (name, label, kind = "input") => {
     const input = element(kind, {
       id: `import-${name}`,
@@ -81,7 +82,7 @@ function releaseForm(send, result) {
   };
   const submit = async (event) => {
     event.preventDefault();
-    if (!files.files.length) {
+    if (!files.files?.length) {
       replaceContent(result, element("p", { class: "problem" }, t("import.nofile")));
       return;
     }

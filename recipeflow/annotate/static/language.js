@@ -6,12 +6,13 @@ import { japanese, japaneseNames } from "./japanese.js";
 const DICTIONARIES = { en: english, ja: japanese };
 const KEPT = "vrf-language";
 
+/** @type {{ tags: Record<string, string>, labels: Record<string, string> }} */
 let englishNames = { tags: {}, labels: {} };
 
 /** The language in use, `en` or `ja`. */
 export function language() {
   const kept = localStorage.getItem(KEPT);
-  if (kept in DICTIONARIES) return kept;
+  if (kept !== null && kept in DICTIONARIES) return kept;
   return navigator.language.startsWith("ja") ? "ja" : "en";
 }
 
@@ -20,7 +21,13 @@ export function setLanguage(code) {
   document.documentElement.lang = code;
 }
 
-/** A sentence of the interface, with `{name}` replaced by values. */
+/**
+ * A sentence of the interface, with `{name}` replaced by values.
+ *
+ * @param {string} key
+ * @param {Record<string, unknown>} values
+ * @returns {string}
+ */
 export function t(key, values = {}) {
   const sentence = DICTIONARIES[language()][key] ?? english[key] ?? key;
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));

@@ -3,7 +3,7 @@
 import { element, replaceContent } from "/shared/dom.js";
 
 import { getJson } from "./api.js";
-import { describeRefusal } from "./describe.js";
+import { describeProblem } from "./describe.js";
 import { EditorPage } from "./editor.js";
 import { AgreementPage } from "./page_agreement.js";
 import { DifferencesPage } from "./page_differences.js";
@@ -12,6 +12,9 @@ import { language, learnNames, setLanguage, t } from "./language.js";
 import { RecipesPage } from "./page_recipes.js";
 import { followRoutes } from "./routes.js";
 
+/** @import { App, Page, Route } from "./types.js" */
+
+/** @type {Record<string, (app: App, route: Route) => Promise<Page | null>>} */
 const PAGES = {
   recipes: RecipesPage,
   editor: EditorPage,
@@ -20,16 +23,22 @@ const PAGES = {
   guide: openGuide,
 };
 
-/** What pages share: where they draw, what the server said of itself, and which annotator is at work. */
+/**
+ * What pages share: where they draw, what the server said of itself, and which annotator is at work. The server and
+ * the route are known before the first page is made.
+ *
+ * @type {App}
+ */
 const app = {
-  root: document.getElementById("app"),
-  server: null,
+  root: /** @type {HTMLElement} */ (document.getElementById("app")),
+  server: /** @type {any} */ (null),
   page: null,
   turn: 0,
   restart: () => show(app.route),
-  route: null,
+  route: /** @type {any} */ (null),
 };
 
+/** @param {Route} route */
 async function show(route) {
   app.route = route;
   app.turn += 1;
@@ -49,13 +58,12 @@ async function show(route) {
 }
 
 function showProblem(problem) {
-  const reason = problem.code ? describeRefusal({ entities: [] }, problem) : problem.message;
   replaceContent(
     app.root,
     element(
       "main",
       { class: "page" },
-      element("p", { class: "notice bad", role: "alert" }, t("problem.load", { reason })),
+      element("p", { class: "notice bad", role: "alert" }, t("problem.load", { reason: describeProblem(problem) })),
       element("button", { type: "button", on: { click: () => show(app.route) } }, t("problem.again")),
     ),
   );

@@ -8,22 +8,39 @@ import { showThumbnail } from "./filmstrip.js";
 import { t } from "./language.js";
 import { keepFocus, openDialog } from "./shell.js";
 
+/** @import { Session } from "./session.js" */
+/** @import { AnnotatedDocument, AnnotatedPair } from "./types.js" */
+
 export class ObjectList {
-  /** `onChoose(action, key)` is called with the action and object that were clicked, `session` takes the edits. */
+  /** @type {AnnotatedDocument} */
+  view;
+
+  /**
+   * `onChoose(action, key)` is called with the action and pair that were clicked, `session` takes the edits.
+   *
+   * @param {Session} session
+   * @param {(action: string, key: string | null) => void} onChoose
+   */
   constructor(session, onChoose) {
     this.session = session;
     this.onChoose = onChoose;
     this.element = element("div", { class: "object-list" });
+    /** @type {Map<string, HTMLElement>} */
     this.drawn = new Map();
   }
 
-  /** Draw again what changed: a click concerns one or two actions, not all of them. */
+  /**
+   * Draw again what changed: a click concerns one or two actions, not all of them.
+   *
+   * @param {AnnotatedDocument} view
+   * @param {{ action: string | null, key: string | null }} current
+   */
   update(view, current) {
     this.view = view;
-    const objects = Map.groupBy(view.objects, (object) => object.action);
+    const pairs = Map.groupBy(view.objects, (pair) => pair.action);
     const old = this.drawn;
     this.drawn = new Map(
-      view.actions.map((action, i) => this.drawGroup(action, objects.get(action.action) ?? [], current, i, old)),
+      view.actions.map((action, i) => this.drawGroup(action, pairs.get(action.action) ?? [], current, i, old)),
     );
     if ([...this.drawn.keys()].join() === [...old.keys()].join()) return;
     keepFocus(this.element, () => this.exchange([...old.values()], [...this.drawn.values()]));
@@ -39,17 +56,19 @@ export class ObjectList {
 
   /**
    * An action's part of the list under a name that says all it shows, so that it is only made anew when that differs.
+   *
+   * @returns {[name: string, group: HTMLElement]}
    */
-  drawGroup(action, objects, current, number, old) {
-    const texts = [action.action, ...action.traced, ...objects.map((object) => object.object)].map((id) =>
+  drawGroup(action, pairs, current, number, old) {
+    const texts = [action.action, ...action.traced, ...pairs.map((pair) => pair.object)].map((id) =>
       entityText(this.view, id),
     );
     const isCurrent = action.action === current.action;
-    const name = JSON.stringify([action, objects, texts, number, isCurrent ? current.key : false]);
-    return [name, old.get(name) ?? this.group(this.view, action, objects, current, number)];
+    const name = JSON.stringify([action, pairs, texts, number, isCurrent ? current.key : false]);
+    return [name, old.get(name) ?? this.group(this.view, action, pairs, current, number)];
   }
 
-  group(view, { action, linked, traced }, objects, current, number) {
+  group(view, { action, linked, traced }, pairs, current, number) {
     const isCurrent = action === current.action;
     const name = entityText(view, action);
     const head = element(
@@ -58,13 +77,13 @@ export class ObjectList {
         type: "button",
         class: "quiet action-head",
         data: { action, key: `action ${action}` },
-        on: { click: () => this.onChoose(action, objects[0]?.key ?? null) },
+        on: { click: () => this.onChoose(action, pairs[0]?.key ?? null) },
       },
       element("span", { class: "soft" }, number + 1),
       element("span", { class: "entity tag-Ac", lang: "ja" }, name),
       linked ? null : element("span", { class: "soft small" }, t("frames.edited")),
     );
-    const rows = objects.map((object, i) => this.row(view, object, i, objects.length, object.key === current.key));
+    const rows = pairs.map((pair, i) => this.row(view, pair, i, pairs.length, pair.key === current.key));
     return element(
       "section",
       { class: isCurrent ? "object-group current" : "object-group" },
@@ -74,25 +93,26 @@ export class ObjectList {
     );
   }
 
-  row(view, object, index, count, isCurrent) {
-    const name = entityText(view, object.object);
-    const sides = ["before", "after"].map((side) => this.sideBox(view, object, side));
-    const open = object.before === null || object.after === null;
+  /** @type {(view: AnnotatedDocument, pair: AnnotatedPair, index: number, count: number, isCurrent: boolean) => HTMLElement} */
+  row(view, pair, index, count, isCurrent) {
+    const name = entityText(view, pair.object);
+    const sides = ["before", "after"].map((side) => this.sideBox(view, pair, side));
+    const open = pair.before === null || pair.after === null;
     const main = element(
       "button",
       {
         type: "button",
         class: "quiet object-row",
         "aria-current": isCurrent ? "true" : null,
-        data: { object: object.key, key: `object ${object.key}` },
-        on: { click: () => this.onChoose(object.action, object.key) },
+        data: { object: pair.key, key: `object ${pair.key}` },
+        on: { click: () => this.onChoose(pair.action, pair.key) },
       },
       element("span", { class: open ? "object-state" : "object-state done", "aria-hidden": "true" }, open ? "○" : "✓"),
       element(
         "span",
         { class: "object-name", lang: "ja" },
         name,
-        object.traced ? null : element("small", { class: "soft", title: t("frames.untraced") }, " ∗"),
+        pair.traced ? null : element("small", { class: "soft", title: t("frames.untraced") }, " ∗"),
       ),
       sides,
     );
@@ -105,26 +125,26 @@ export class ObjectList {
           title: t(key),
           "aria-label": `${t(key)}: ${name}`,
           disabled,
-          data: { key: `${key} ${object.key}` },
+          data: { key: `${key} ${pair.key}` },
           on: { click: () => this.session.do(operation) },
         },
         sign,
       );
     const tools = isCurrent && [
-      small("frames.up", "↑", { op: "move_object", key: object.key, position: index - 1 }, index === 0),
-      small("frames.down", "↓", { op: "move_object", key: object.key, position: index + 1 }, index === count - 1),
-      small("frames.remove", "×", { op: "remove_object", key: object.key }, false),
+      small("frames.up", "↑", { op: "move_object", key: pair.key, position: index - 1 }, index === 0),
+      small("frames.down", "↓", { op: "move_object", key: pair.key, position: index + 1 }, index === count - 1),
+      small("frames.remove", "×", { op: "remove_object", key: pair.key }, false),
     ];
     return element(
       "li",
-      { class: object.pending ? "pending" : "" },
+      { class: pair.pending ? "pending" : "" },
       main,
       tools ? element("span", { class: "object-tools" }, tools) : null,
     );
   }
 
-  sideBox(view, object, side) {
-    const value = object[side];
+  sideBox(view, pair, side) {
+    const value = pair[side];
     const label = `${t(`frames.${side}`)}: ${sideText(value)}`;
     const box = element("span", {
       class: `side-box ${typeof value === "number" ? "" : value === "none" ? "hidden-side" : "unset-side"}`,
@@ -134,7 +154,7 @@ export class ObjectList {
       data: { side, value: value ?? "" },
     });
     if (typeof value === "number" && view.frames) return showThumbnail(box, view.frames, value, 58, 36);
-    box.textContent = typeof value === "number" ? value : value === "none" ? "∅" : "";
+    box.textContent = typeof value === "number" ? String(value) : value === "none" ? "∅" : "";
     return box;
   }
 

@@ -4,16 +4,24 @@
 
 import { Refusal, documentPath, postJson } from "./api.js";
 
+/** @import { Answer, Conflict, Operation, QueuedOperation } from "./types.js" */
+
 const PREFIX = "vrf-unsent";
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 8000;
+/** @type {Record<string, string>} */
 const ENDPOINTS = { undo: "undo", redo: "redo" };
 
 function prefixOf(layer, recipe) {
   return `${PREFIX}/${encodeURIComponent(layer)}/${encodeURIComponent(recipe)}/`;
 }
 
-/** How many unsent operations the storage holds, by recipe, for one layer. */
+/**
+ * How many unsent operations the storage holds, by recipe, for one layer.
+ *
+ * @param {string} layer
+ * @returns {Map<string, number>}
+ */
 export function countUnsent(layer) {
   const counts = new Map();
   for (const key of Object.keys(localStorage)) {
@@ -29,37 +37,54 @@ export function countUnsent(layer) {
  * "conflict".
  */
 export class Outbox {
+  /**
+   * @param {string} layer
+   * @param {string} recipe
+   * @param {object} handlers
+   * @param {(answer: Answer, entry: QueuedOperation) => void} handlers.onAnswer
+   * @param {(refusal: Refusal, entry: QueuedOperation) => void} handlers.onRefusal
+   * @param {() => void} handlers.onChange
+   */
   constructor(layer, recipe, { onAnswer, onRefusal, onChange }) {
     this.layer = layer;
     this.recipe = recipe;
     this.handlers = { onAnswer, onRefusal, onChange };
+    /** @type {"saved" | "saving" | "waiting" | "conflict"} */
     this.state = "saved";
+    /** @type {number | null} */
     this.revision = null;
+    /** @type {Conflict | null} */
     this.conflict = null;
     this.kept = true;
     this.wait = FIRST_WAIT;
-    this.timer = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
     this.closed = false;
     this.queue = this.readStored();
     this.last = Number.parseInt(this.queue.at(-1)?.key.split("/").at(-1) ?? "0", 10);
   }
 
-  /** Begin: send what an earlier visit left behind. `revision` is that of the document as it was just read. */
+  /**
+   * Begin: send what an earlier visit left behind. `revision` is that of the document as it was just read.
+   *
+   * @param {number | null} revision
+   */
   start(revision) {
     this.revision = revision;
     if (this.queue.length) this.pump();
   }
 
-  /** Put an operation (or {op: "undo"} and {op: "redo"}) at the end of the queue. */
+  /**
+   * Put an operation (or {op: "undo"} and {op: "redo"}) at the end of the queue.
+   *
+   * @param {Operation} operation
+   */
   add(operation) {
-    const entry = {
-      uuid: crypto.randomUUID?.() ?? randomName(),
-      operation,
-      base: this.queue.length ? null : this.revision,
-    };
+    const uuid = crypto.randomUUID?.() ?? randomName();
     // Names sort in the order of the clicks, even if the clock was set back meanwhile.
     this.last = Math.max(Date.now(), this.last + 1);
-    entry.key = `${prefixOf(this.layer, this.recipe)}${String(this.last).padStart(15, "0")}-${entry.uuid}`;
+    const key = `${prefixOf(this.layer, this.recipe)}${String(this.last).padStart(15, "0")}-${uuid}`;
+    const entry = { uuid, operation, base: this.queue.length ? null : this.revision, key };
     this.queue.push(entry);
     this.store(entry);
     this.pump();
@@ -81,7 +106,7 @@ export class Outbox {
 
   retryNow() {
     clearTimeout(this.timer);
-    this.timer = null;
+    this.timer = undefined;
     this.wait = FIRST_WAIT;
     this.pump();
   }
@@ -121,6 +146,7 @@ export class Outbox {
     return postJson(`${documentPath(this.layer, this.recipe)}/${endpoint ?? "operations"}`, body);
   }
 
+  /** @type {(entry: QueuedOperation, answer: Answer) => void} */
   accept(entry, answer) {
     this.wait = FIRST_WAIT;
     this.revision = answer.revision;
@@ -130,7 +156,11 @@ export class Outbox {
     this.handlers.onAnswer(answer, entry);
   }
 
-  /** Whether to go on with the next entry. */
+  /**
+   * Whether to go on with the next entry.
+   *
+   * @type {(entry: QueuedOperation, problem: unknown) => boolean}
+   */
   handle(entry, problem) {
     if (problem instanceof Refusal && problem.code === "conflict") {
       this.revision = problem.detail.revision;
@@ -151,21 +181,25 @@ export class Outbox {
     return false;
   }
 
+  /** @param {"saved" | "saving" | "waiting" | "conflict"} state */
   change(state) {
     this.state = state;
     this.handlers.onChange();
   }
 
+  /** @type {(entry: QueuedOperation, base: number | null) => void} */
   rebase(entry, base) {
     entry.base = base;
     this.store(entry);
   }
 
+  /** @param {QueuedOperation} entry */
   drop(entry) {
     this.queue = this.queue.filter((other) => other !== entry);
     localStorage.removeItem(entry.key);
   }
 
+  /** @param {QueuedOperation} entry */
   store(entry) {
     try {
       localStorage.setItem(entry.key, JSON.stringify(entry));
@@ -175,10 +209,11 @@ export class Outbox {
     }
   }
 
+  /** @returns {QueuedOperation[]} */
   readStored() {
     const prefix = prefixOf(this.layer, this.recipe);
     const keys = Object.keys(localStorage).filter((key) => key.startsWith(prefix));
-    return keys.sort().map((key) => ({ ...JSON.parse(localStorage.getItem(key)), key }));
+    return keys.sort().map((key) => ({ ...JSON.parse(localStorage.getItem(key) ?? "null"), key }));
   }
 }
 

@@ -3,11 +3,14 @@
 import { element, replaceContent } from "/shared/dom.js";
 
 import { Refusal, getJson } from "./api.js";
-import { describeRefusal } from "./describe.js";
+import { describeProblem } from "./describe.js";
 import { t } from "./language.js";
 import { agreementAddress, differencesAddress, goTo, link, recipesAddress } from "./routes.js";
 import { topBar } from "./shell.js";
 
+/** @import { App, Page, Route } from "./types.js" */
+
+/** @type {(app: App, route: Route) => Promise<Page>} */
 export async function AgreementPage(app, route) {
   document.title = t("agreement.title");
   const layers = app.server.layers.map((layer) => layer.name);
@@ -84,7 +87,7 @@ async function compare(first, second) {
     ];
   } catch (problem) {
     if (!(problem instanceof Refusal)) throw problem;
-    return [element("p", { class: "notice", role: "alert" }, describeRefusal({ entities: [] }, problem))];
+    return [element("p", { class: "notice", role: "alert" }, describeProblem(problem))];
   }
 }
 

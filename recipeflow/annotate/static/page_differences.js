@@ -14,24 +14,36 @@ import { Session } from "./session.js";
 import { Notices, keepFocus, topBar } from "./shell.js";
 import { suggestionText } from "./suggestions.js";
 
+/** @import { AnnotatedDocument, App, Item, Page, Route } from "./types.js" */
+
 const KINDS = ["entity", "flow", "image"];
 const GOLD = "gold";
 
+/** @type {(app: App, route: Route) => Promise<Page>} */
 export async function DifferencesPage(app, route) {
   const { first, second, recipe } = route;
-  if (!app.server.curating) return AgreementPage(app, route);
+  if (!app.server.curating || !first || !second || !recipe) return AgreementPage(app, route);
   await postJson("/api/layers", { name: GOLD });
   const [one, other] = await Promise.all([first, second].map((layer) => getJson(documentPath(layer, recipe))));
   const gold = await Session.open(GOLD, recipe);
-  const page = new Differences(app, route, { one, other, gold });
+  const page = new Differences(app, { first, second, recipe }, { one, other, gold });
   await page.load();
   gold.start();
   return page;
 }
 
 class Differences {
+  /**
+   * @param {App} app
+   * @param {{ recipe: string, first: string, second: string }} route
+   * @param {{ one: AnnotatedDocument, other: AnnotatedDocument, gold: Session }} documents
+   */
   constructor(app, route, { one, other, gold }) {
-    Object.assign(this, { app, route, one, other, gold });
+    this.app = app;
+    this.route = route;
+    this.one = one;
+    this.other = other;
+    this.gold = gold;
     this.notices = new Notices();
     this.conflict = new ConflictBanner(gold);
     this.lists = element("div", { class: "stack" });

@@ -3,7 +3,7 @@
 import { element, replaceContent } from "/shared/dom.js";
 
 import { getJson, layerPath, postJson } from "./api.js";
-import { describeRefusal } from "./describe.js";
+import { describeProblem } from "./describe.js";
 import { openImport } from "./importing.js";
 import { t } from "./language.js";
 import { countUnsent, sendLeftovers } from "./outbox.js";
@@ -12,6 +12,8 @@ import { topBar } from "./shell.js";
 
 const KEPT = "vrf-annotator";
 
+/** @import { App, Page, Route } from "./types.js" */
+
 /** The annotator that the address, the server or an earlier visit names; null when nobody does. */
 export function chosenLayer(app, route) {
   const names = app.server.layers.map((layer) => layer.name);
@@ -19,6 +21,7 @@ export function chosenLayer(app, route) {
   return wanted.find((name) => name && names.includes(name)) ?? null;
 }
 
+/** @type {(app: App, route: Route) => Promise<Page>} */
 export async function RecipesPage(app, route) {
   const layer = chosenLayer(app, route);
   if (!layer) return chooseAnnotator(app, route);
@@ -44,7 +47,7 @@ function chooseAnnotator(app, route) {
       const made = await postJson("/api/layers", { name: name.value.trim() });
       goTo(recipesAddress(made.name), { replace: true });
     } catch (refusal) {
-      replaceContent(problem, describeRefusal({ entities: [] }, refusal));
+      replaceContent(problem, describeProblem(refusal));
     }
   };
   const known = app.server.layers.map((layer) => link(recipesAddress(layer.name), { class: "button" }, layer.name));

@@ -1,112 +1,99 @@
 // What the document will look like once the server has answered: shown at once, marked as pending, and replaced by the
-// server's own answer. Nothing is decided here; where a prediction is wrong, the answer mends it.
+// server's own answer. Nothing is decided here: what the server refuses, or finds by tracing the flows, comes with its
+// answer. A test feeds the same operations to this and to the server.
 
-/** The document with all queued operations applied. */
+import { PAIR_PREDICTIONS, acceptPair, followActions, renamePairs } from "./predict_pairs.js";
+
+/** @import { AnnotatedDocument, AnnotatedEntity, AnnotatedFlow, Operation, Predictions } from "./types.js" */
+/** @import { Span } from "/shared/types.js" */
+
+const STILL = ["id", "title", "url", "sections", "layer", "frames"];
+const ORDER_OF_KINDS = ["entity", "flow", "image"];
+
+/**
+ * The document with all queued operations applied.
+ *
+ * @param {AnnotatedDocument} document
+ * @param {Operation[]} operations
+ * @returns {AnnotatedDocument}
+ */
 export function predict(document, operations) {
-  const lasting = [];
-  const taken = [];
-  for (const operation of operations) {
-    if (operation.op === "undo") {
-      if (lasting.length) taken.push(lasting.pop());
-    } else if (operation.op === "redo") {
-      if (taken.length) lasting.push(taken.pop());
-    } else lasting.push(operation);
-  }
+  const lasting = withoutUndone(operations);
   if (!lasting.length) return document;
-  const copy = { ...structuredClone(changing(document)), ...still(document) };
+  const changing = Object.entries(document).filter(([part]) => !STILL.includes(part));
+  const copy = { ...document, ...structuredClone(Object.fromEntries(changing)) };
   for (const operation of lasting) PREDICTIONS[operation.op]?.(copy, operation);
+  const ends = new Set(copy.flows.flatMap((flow) => [flow.start, flow.end]));
+  copy.unconnected = copy.entities.map((entity) => entity.id).filter((id) => !ends.has(id));
+  followActions(copy);
   return copy;
 }
 
-const STILL = ["id", "title", "url", "sections", "layer", "frames"];
-
-function still(document) {
-  return Object.fromEntries(STILL.map((key) => [key, document[key]]));
+/** What is left of a queue when each undo and redo has met its operation. */
+function withoutUndone(operations) {
+  const lasting = [];
+  const undone = [];
+  for (const operation of operations) {
+    if (operation.op === "undo") undone.push(...lasting.splice(-1));
+    else if (operation.op === "redo") lasting.push(...undone.splice(-1));
+    else lasting.push(operation);
+  }
+  return lasting;
 }
 
-function changing(document) {
-  return Object.fromEntries(Object.entries(document).filter(([key]) => !STILL.includes(key)));
-}
-
+/** @type {Predictions} */
 const PREDICTIONS = {
+  ...PAIR_PREDICTIONS,
   tag(doc, { section, line, start, end, tag }) {
-    const id = `${section}-${line}-${start}`;
-    const inside = doc.entities.filter(
-      (e) => e.section === section && e.line === line && e.start >= start && e.end <= end,
-    );
-    for (const entity of inside) rename(doc, entity.id, id);
-    doc.entities = doc.entities.filter((e) => !inside.includes(e));
-    insertEntity(doc, { id, tag, section, line, start, end, text: null, origin: null, pending: true });
+    putEntity(doc, { section, line, start, end, tag }, null);
   },
   retag(doc, { entity, tag }) {
-    for (const found of doc.entities) if (found.id === entity) Object.assign(found, { tag, pending: true });
+    for (const found of doc.entities)
+      if (found.id === entity) Object.assign(found, { tag, origin: null, pending: true });
   },
   reshape(doc, { entity, start, end }) {
-    const found = doc.entities.find((e) => e.id === entity);
+    const found = doc.entities.find((each) => each.id === entity);
     if (!found) return;
     const id = `${found.section}-${found.line}-${start}`;
-    rename(doc, entity, id);
-    Object.assign(found, { id, start, end, pending: true });
+    Object.assign(found, { id, start, end, text: null, origin: null, pending: true });
+    doc.entities.sort(byPlace);
+    rename(doc, new Map([[entity, id]]));
   },
   split(doc, { entity, at, tag }) {
-    const first = doc.entities.find((e) => e.id === entity);
+    const first = doc.entities.find((each) => each.id === entity);
     if (!first || at <= first.start || at >= first.end) return;
-    const second = {
-      ...first,
-      id: `${first.section}-${first.line}-${at}`,
-      start: at,
-      tag: tag ?? first.tag,
-      pending: true,
-    };
-    Object.assign(first, { end: at, pending: true });
-    insertEntity(doc, second);
+    Object.assign(first, { text: null, origin: null, pending: true });
+    const id = `${first.section}-${first.line}-${at}`;
+    doc.entities.push({ ...first, id, start: at, tag: tag ?? first.tag });
+    first.end = at;
+    doc.entities.sort(byPlace);
   },
   remove(doc, { entity }) {
-    doc.entities = doc.entities.filter((e) => e.id !== entity);
+    doc.entities = doc.entities.filter((each) => each.id !== entity);
     doc.flows = doc.flows.filter((flow) => flow.start !== entity && flow.end !== entity);
-    doc.objects = doc.objects.filter((object) => object.action !== entity && object.object !== entity);
-    doc.actions = doc.actions.filter((action) => action.action !== entity);
-    doc.unconnected = doc.unconnected.filter((id) => id !== entity);
+    doc.objects = doc.objects.filter((pair) => pair.action !== entity && pair.object !== entity);
+    doc.actions = doc.actions.filter(({ action }) => action !== entity);
   },
   flow(doc, { start, end, label }) {
-    if (start === end || doc.flows.some((f) => f.start === start && f.end === end && f.label === label)) return;
-    doc.flows.push({ start, end, label, origin: null, pending: true });
-    doc.unconnected = doc.unconnected.filter((id) => id !== start && id !== end);
+    if (start === end || doc.flows.some((flow) => isFlow(flow, { start, end, label }))) return;
+    doc.flows = withFlow(doc.flows, { start, end, label, origin: null, pending: true });
   },
-  unflow(doc, { start, end, label }) {
-    doc.flows = doc.flows.filter((f) => f.start !== start || f.end !== end || f.label !== label);
+  unflow(doc, gone) {
+    doc.flows = doc.flows.filter((flow) => !isFlow(flow, gone));
   },
-  relabel(doc, { start, end, label, to }) {
-    for (const f of doc.flows)
-      if (f.start === start && f.end === end && f.label === label) Object.assign(f, { label: to, pending: true });
-  },
-  frame(doc, change) {
-    setSide(doc, change);
-  },
-  frames(doc, { changes }) {
-    for (const change of changes) setSide(doc, change);
-  },
-  remove_object(doc, { key }) {
-    doc.objects = doc.objects.filter((object) => object.key !== key);
-  },
-  move_object(doc, { key, position }) {
-    const moved = doc.objects.find((object) => object.key === key);
-    if (!moved) return;
-    const rest = doc.objects.filter((object) => object !== moved);
-    const group = rest.filter((object) => object.action === moved.action);
-    const next = group[position];
-    const last = group.at(-1);
-    const at = next ? rest.indexOf(next) : last ? rest.indexOf(last) + 1 : doc.objects.indexOf(moved);
-    doc.objects = rest.toSpliced(at, 0, { ...moved, pending: true });
+  relabel(doc, { to, ...old }) {
+    for (const flow of doc.flows)
+      if (isFlow(flow, old)) Object.assign(flow, { label: to, origin: null, pending: true });
   },
   done(doc, { step, done }) {
     doc.done = { ...doc.done, [step]: done };
   },
-  accept(doc, { items }) {
-    for (const { key, kind, item } of items) {
-      if (kind === "entity") this.tag(doc, item);
-      if (kind === "flow") this.flow(doc, item);
-      doc.suggestions = doc.suggestions.filter((suggestion) => suggestion.key !== key);
+  accept(doc, { origin, items, replace }) {
+    const ranked = items.toSorted((a, b) => ORDER_OF_KINDS.indexOf(a.kind) - ORDER_OF_KINDS.indexOf(b.kind));
+    for (const { key, kind, item } of ranked) {
+      const accept = { entity: acceptEntity, flow: acceptFlow, image: acceptPair }[kind];
+      if (accept(doc, item, { key, origin, replace }))
+        doc.suggestions = doc.suggestions.filter((suggestion) => suggestion.key !== key);
     }
   },
   reject(doc, { origin, keys }) {
@@ -123,24 +110,100 @@ function settle(doc, origin, keys, state) {
   }
 }
 
-function setSide(doc, { key, side, value }) {
-  for (const object of doc.objects) if (object.key === key) Object.assign(object, { [side]: value, pending: true });
+/**
+ * Make words an entity; those that it covers become part of it.
+ *
+ * @param {AnnotatedDocument} doc
+ * @param {Span & { tag: string }} span
+ * @param {string | null} origin
+ */
+function putEntity(doc, { section, line, start, end, tag }, origin) {
+  const id = `${section}-${line}-${start}`;
+  const covered = overlapping(doc, { section, line, start, end });
+  doc.entities = doc.entities.filter((entity) => !covered.includes(entity));
+  doc.entities.push({ id, section, line, start, end, tag, text: null, origin, pending: true });
+  doc.entities.sort(byPlace);
+  rename(doc, new Map(covered.map((entity) => [entity.id, id])));
 }
 
-function insertEntity(doc, entity) {
-  doc.entities.push(entity);
-  doc.entities.sort((a, b) => a.section - b.section || a.line - b.line || a.start - b.start);
+/** Whether a suggested entity was accepted. */
+function acceptEntity(doc, item, { origin, replace }) {
+  const covered = overlapping(doc, item);
+  const [first] = covered;
+  if (first && !replace) return false;
+  if (covered.length === 1 && first.start === item.start && first.end === item.end && first.tag === item.tag)
+    return false;
+  const names = new Map(covered.map((entity) => [entity.id, item.id]));
+  if (hasCycle(renamedFlows(doc.flows, names))) return false;
+  putEntity(doc, item, origin);
+  return true;
 }
 
-function rename(doc, from, to) {
-  if (from === to) return;
-  const seen = new Set();
-  doc.flows = doc.flows
-    .map((f) => ({ ...f, start: f.start === from ? to : f.start, end: f.end === from ? to : f.end }))
-    .filter(
-      (f) =>
-        f.start !== f.end &&
-        !seen.has(JSON.stringify([f.start, f.end, f.label])) &&
-        seen.add(JSON.stringify([f.start, f.end, f.label])),
-    );
+/** Whether a suggested flow was accepted. */
+function acceptFlow(doc, { start, end, label }, { origin, replace }) {
+  const beside = doc.flows.filter((flow) => flow.start === start && flow.end === end);
+  if (beside.length && (!replace || beside.some((flow) => flow.label === label))) return false;
+  const rest = doc.flows.filter((flow) => !beside.includes(flow));
+  const flows = withFlow(rest, { start, end, label, origin, pending: true });
+  const known = new Set(doc.entities.map((entity) => entity.id));
+  if (start === end || !known.has(start) || !known.has(end) || hasCycle(flows)) return false;
+  doc.flows = flows;
+  return true;
+}
+
+/** @type {(doc: AnnotatedDocument, span: Span) => AnnotatedEntity[]} */
+function overlapping(doc, { section, line, start, end }) {
+  return doc.entities.filter(
+    (entity) => entity.section === section && entity.line === line && entity.start < end && start < entity.end,
+  );
+}
+
+function isFlow(flow, { start, end, label }) {
+  return flow.start === start && flow.end === end && flow.label === label;
+}
+
+/** The flows with one more, in reading order: it goes before the first that stands later in the text. */
+function withFlow(flows, flow) {
+  const later = flows.findIndex(
+    (other) => (compareIds(other.start, flow.start) || compareIds(other.end, flow.end)) > 0,
+  );
+  return flows.toSpliced(later < 0 ? flows.length : later, 0, flow);
+}
+
+/** Let everything that referred to some entities refer to others; what became double or senseless goes. */
+function rename(doc, names) {
+  doc.flows = renamedFlows(doc.flows, names);
+  renamePairs(doc, names);
+}
+
+/** @type {(flows: AnnotatedFlow[], names: Map<string, string>) => AnnotatedFlow[]} */
+function renamedFlows(flows, names) {
+  const kept = new Map();
+  for (const flow of flows) {
+    const [start, end] = [names.get(flow.start) ?? flow.start, names.get(flow.end) ?? flow.end];
+    const key = `${start}>${end}:${flow.label}`;
+    if (start !== end && !kept.has(key)) kept.set(key, { ...flow, start, end });
+  }
+  return [...kept.values()];
+}
+
+/** Whether flows lead in a circle: taking away all that nothing flows into, again and again, leaves something. */
+function hasCycle(flows) {
+  let left = flows;
+  for (;;) {
+    const ends = new Set(left.map((flow) => flow.end));
+    const inside = left.filter((flow) => ends.has(flow.start));
+    if (inside.length === left.length) return left.length > 0;
+    left = inside;
+  }
+}
+
+function byPlace(one, other) {
+  return compareIds(one.id, other.id);
+}
+
+/** Word ids in reading order. */
+function compareIds(one, other) {
+  const [a, b] = [one, other].map((id) => id.split("-").map(Number));
+  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 }

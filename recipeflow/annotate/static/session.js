@@ -5,24 +5,33 @@ import { documentPath, getJson } from "./api.js";
 import { Outbox } from "./outbox.js";
 import { predict } from "./predict.js";
 
+/** @import { AnnotatedDocument, Answer, Operation, QueuedOperation } from "./types.js" */
+/** @import { Refusal } from "./api.js" */
+
 /**
  * Read a recipe and follow it. `view` is what to draw; `onChange()` is called after every change of it or of the state
  * of saving.
  */
 export class Session {
+  /** @type {(layer: string, recipe: string) => Promise<Session>} */
   static async open(layer, recipe) {
-    const session = new Session(layer, recipe);
-    session.confirmed = await getJson(documentPath(layer, recipe));
-    session.view = session.confirmed;
-    session.predictAgain();
-    return session;
+    return new Session(layer, recipe, await getJson(documentPath(layer, recipe)));
   }
 
-  constructor(layer, recipe) {
+  /**
+   * @param {string} layer
+   * @param {string} recipe
+   * @param {AnnotatedDocument} confirmed
+   */
+  constructor(layer, recipe, confirmed) {
     this.layer = layer;
     this.recipe = recipe;
+    this.confirmed = confirmed;
+    this.view = confirmed;
     this.onChange = () => {};
+    /** @type {(refusal: Refusal, operation: Operation) => void} */
     this.onRefusal = () => {};
+    /** @type {(effects: Record<string, any>) => void} */
     this.onEffects = () => {};
     this.outbox = new Outbox(layer, recipe, {
       onAnswer: (answer) => this.learn(answer),
@@ -36,13 +45,18 @@ export class Session {
     document.addEventListener("visibilitychange", this.look);
     window.addEventListener("beforeunload", this.warn);
     window.addEventListener("online", this.look);
+    this.predictAgain();
   }
 
   start() {
     this.outbox.start(this.confirmed.revision);
   }
 
-  /** Do one operation: it shows at once, and is saved when the server says so. */
+  /**
+   * Do one operation: it shows at once, and is saved when the server says so.
+   *
+   * @param {Operation} operation
+   */
   do(operation) {
     this.outbox.add(operation);
     this.predictAgain();
@@ -65,12 +79,14 @@ export class Session {
     return this.confirmed.can_redo || this.outbox.queue.some((entry) => entry.operation.op === "undo");
   }
 
+  /** @param {Answer} answer */
   learn(answer) {
     this.confirmed = { ...this.confirmed, ...answer.document };
     this.predictAgain();
     this.onEffects(answer.effects ?? {});
   }
 
+  /** @type {(refusal: Refusal, entry: QueuedOperation) => void} */
   refused(refusal, entry) {
     this.predictAgain();
     this.onRefusal(refusal, entry.operation);

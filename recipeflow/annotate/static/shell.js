@@ -1,10 +1,18 @@
 // What frames every page: the bar at the top, dialogs, and short notices.
 
-import { element, replaceContent } from "/shared/dom.js";
+import { element, findAll, replaceContent } from "/shared/dom.js";
 
 import { language, setLanguage, t } from "./language.js";
 
-/** The bar at the top: three groups of elements, and the switch of languages. */
+/** @import { Box, Children } from "/shared/types.js" */
+/** @import { App } from "./types.js" */
+
+/**
+ * The bar at the top: three groups of elements, and the switch of languages.
+ *
+ * @param {App} app
+ * @param {{ left?: Children[], middle?: Children[], right?: Children[] }} groups
+ */
 export function topBar(app, { left = [], middle = [], right = [] }) {
   const other = language() === "en" ? "ja" : "en";
   const change = () => {
@@ -47,6 +55,7 @@ export class Notices {
     this.element = element("div", { class: "notices", role: "status", "aria-live": "polite" });
   }
 
+  /** @type {(text: string, kind?: "plain" | "bad") => void} */
   show(text, kind = "plain") {
     const remove = () => notice.remove();
     const props = { type: "button", class: "quiet", "aria-label": t("close"), on: { click: remove } };
@@ -58,14 +67,30 @@ export class Notices {
 
 /**
  * Draw again inside `root` and leave the focus on the element that stands for the same thing (the same `data-key`).
+ *
+ * @param {HTMLElement} root
+ * @param {() => void} draw
  */
 export function keepFocus(root, draw) {
-  const key = root.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+  const focused = focusedElement();
+  const key = focused && root.contains(focused) ? focused.dataset.key : null;
   draw();
-  if (key) root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  if (key) findAll(root, `[data-key="${CSS.escape(key)}"]`)[0]?.focus({ preventScroll: true });
 }
 
-/** Put a small panel below `box` (in pixels of the window), or above it where there is no room, within its scrolling parent. */
+/** The element that has the keyboard. */
+export function focusedElement() {
+  return document.activeElement instanceof HTMLElement ? document.activeElement : null;
+}
+
+/**
+ * Put a small panel below `box` (in pixels of the window), or above it where there is no room, within its scrolling
+ * parent.
+ *
+ * @param {HTMLElement} panel
+ * @param {HTMLElement} scroller
+ * @param {Omit<Box, "right">} box
+ */
 export function placeBeside(panel, scroller, box) {
   const space = scroller.getBoundingClientRect();
   const left = Math.min(box.left - space.left, space.width - panel.offsetWidth - 24);

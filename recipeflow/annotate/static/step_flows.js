@@ -2,25 +2,43 @@
 // labels.
 
 import { ArcLayer, flowKey, labelFilter } from "/shared/arcs.js";
-import { element, replaceContent } from "/shared/dom.js";
+import { element, findAll, replaceContent } from "/shared/dom.js";
 import { recipeText, refreshText } from "/shared/words.js";
 
 import { entityText } from "./describe.js";
 import { FlowList } from "./flow_list.js";
 import { FlowPointer } from "./flow_pointer.js";
 import { labelName, t } from "./language.js";
-import { keepFocus, placeBeside } from "./shell.js";
+import { focusedElement, keepFocus, placeBeside } from "./shell.js";
 import { openSuggestions } from "./suggestions.js";
+
+/** @import { Flow } from "/shared/types.js" */
+/** @import { Editor } from "./editor.js" */
+/** @import { AnnotatedDocument, Suggestion } from "./types.js" */
 
 const LABEL_KEYS = "1234567890qwe";
 
 export class FlowsStep {
+  /** @type {AnnotatedDocument} */
+  view;
+  /** @type {string | undefined} */
+  stop;
+
+  /** @param {Editor} editor */
   constructor(editor) {
     this.session = editor.session;
     this.likely = editor.app.server.likely;
     this.labels = Object.keys(editor.app.server.labels);
+    /** @type {string | null} */
     this.start = null;
-    this.chosen = null; // {start, end, flow, suggestion}: what the choice of labels is open for
+    /**
+     * What the choice of labels is open for.
+     *
+     * @type {{ start: string, end: string, flow: Flow | null, suggestion: Suggestion | null } | null}
+     */
+    this.chosen = null;
+    /** @type {Map<string, HTMLElement>} */
+    this.spans = new Map();
     this.text = element("div");
     this.host = element("div", { class: "arc-host flow-host" }, this.text);
     this.arcs = new ArcLayer(this.host, { onPick: (flow) => this.pickFlow(flow) });
@@ -72,6 +90,7 @@ export class FlowsStep {
     this.arcs.redraw();
   }
 
+  /** @param {AnnotatedDocument} view */
   update(view) {
     this.view = view;
     this.forgetMissing();
@@ -87,7 +106,7 @@ export class FlowsStep {
     keepFocus(this.host, () =>
       this.text.firstChild ? refreshText(this.text, view, options) : this.text.append(recipeText(view, options)),
     );
-    this.spans = new Map([...this.host.querySelectorAll("[data-entity]")].map((span) => [span.dataset.entity, span]));
+    this.spans = new Map(findAll(this.host, "[data-entity]").map((span) => [span.dataset.entity ?? "", span]));
     this.drawArcs();
     this.drawOpen();
     this.list.update(view, this.start);
@@ -173,13 +192,14 @@ export class FlowsStep {
   /** Without a pointer on something, what is chosen has the focus. */
   focusArcs() {
     const { chosen, start } = this;
-    if (chosen?.flow) this.arcs.focus((flow) => flowKey(flow) === flowKey(chosen.flow));
+    const key = chosen?.flow && flowKey(chosen.flow);
+    if (key) this.arcs.focus((flow) => flowKey(flow) === key);
     else if (start) this.arcs.focus((flow) => flow.start === start || flow.end === start);
     else this.arcs.focus(null);
   }
 
   drawChoice() {
-    if (!this.spans) return;
+    if (!this.view) return;
     for (const [id, span] of this.spans) {
       span.classList.toggle("flow-start", id === this.start);
       span.classList.toggle("flow-end", id === this.chosen?.end);
@@ -196,12 +216,11 @@ export class FlowsStep {
       this.chosen ? t("flows.pair", names) : this.start ? t("flows.from", names) : t("flows.hint"),
     );
     this.floating.hidden = !this.chosen;
-    if (this.chosen) this.drawLabels(names);
+    if (this.chosen) this.drawLabels(names, this.chosen);
   }
 
-  drawLabels(names) {
-    const { start, end, flow, suggestion } = this.chosen;
-    const tags = [start, end].map((id) => this.view.entities.find((entity) => entity.id === id).tag);
+  drawLabels(names, { start, end, flow, suggestion }) {
+    const tags = [start, end].map((id) => this.view.entities.find((entity) => entity.id === id)?.tag);
     const likely = new Set(this.likely[tags.join(">")] ?? []);
     const there = new Set(
       this.view.flows.filter((each) => each.start === start && each.end === end).map((each) => each.label),
@@ -247,7 +266,8 @@ export class FlowsStep {
       flow && !suggestion ? element("p", { class: "soft small" }, t("flows.relabel")) : null,
       element("div", { class: "label-grid" }, choices),
     );
-    placeBeside(this.floating, this.scroller, this.spans.get(end).getBoundingClientRect());
+    const box = this.spans.get(end)?.getBoundingClientRect();
+    if (box) placeBeside(this.floating, this.scroller, box);
   }
 
   choose(label) {
@@ -274,7 +294,7 @@ export class FlowsStep {
   }
 
   onKey(event) {
-    const focused = document.activeElement?.dataset.entity;
+    const focused = focusedElement()?.dataset.entity;
     const label = LABEL_KEYS.indexOf(event.key.toLowerCase());
     if (this.chosen && event.key.length === 1 && label >= 0) return (this.choose(this.labels[label]), true);
     if ((event.key === "Enter" || event.key === " ") && focused) return (this.click(focused), true);
@@ -301,9 +321,8 @@ export class FlowsStep {
           : ids[sideways];
     if (to === undefined || to === null) return true;
     this.stop = to;
-    this.spans.get(from).tabIndex = -1;
-    this.spans.get(to).tabIndex = 0;
-    this.spans.get(to).focus();
+    for (const [id, span] of this.spans) span.tabIndex = id === to ? 0 : -1;
+    this.spans.get(to)?.focus();
     this.hover(to);
     return true;
   }

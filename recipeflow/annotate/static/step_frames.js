@@ -1,4 +1,4 @@
-// Step 3: the frames before and after each action, object by object. Click a frame in the one filmstrip, then Before
+// Step 3: the frames before and after each action, pair by pair. Click a frame in the one filmstrip, then Before
 // or After.
 
 import { element, replaceContent } from "/shared/dom.js";
@@ -11,15 +11,25 @@ import { t } from "./language.js";
 import { ObjectList } from "./object_list.js";
 import { keepFocus } from "./shell.js";
 
+/** @type {("before" | "after")[]} */
 const SIDES = ["before", "after"];
 const SIDE_KEYS = { before: "B", after: "A" };
 const STAGE = [448, 252];
 
+/** @import { Editor } from "./editor.js" */
+/** @import { AnnotatedDocument, AnnotatedPair, FrameChoice } from "./types.js" */
+
 export class FramesStep {
+  /** @type {AnnotatedDocument} */
+  view;
+
+  /** @param {Editor} editor */
   constructor(editor) {
     this.session = editor.session;
     this.frames = editor.view.frames;
+    /** @type {{ action: string | null, key: string | null }} */
     this.current = { action: null, key: null };
+    /** @type {number | null} */
     this.hovered = null;
     this.caption = element("figcaption", { class: "soft small" });
     this.picture = element("img", { class: "stage-picture", alt: "" });
@@ -47,77 +57,79 @@ export class FramesStep {
     this.side = element("section", { class: "stack" }, this.progress, this.list.element);
   }
 
-  get object() {
-    return this.view.objects.find((object) => object.key === this.current.key) ?? null;
+  /** @returns {AnnotatedPair | null} */
+  get pair() {
+    return this.view.objects.find((pair) => pair.key === this.current.key) ?? null;
   }
 
+  /** @param {AnnotatedDocument} view */
   update(view) {
     this.view = view;
     this.settleCurrent();
-    this.drawObject();
+    this.drawPair();
   }
 
-  /** Keep to the object at hand; when it is gone, the next of its action, or the first that is open. */
+  /** Keep to the pair at hand; when it is gone, the next of its action, or the first that is open. */
   settleCurrent() {
     if (
-      this.object ||
+      this.pair ||
       (this.current.key === null && this.view.actions.some(({ action }) => action === this.current.action))
     )
       return;
     const next =
-      this.view.objects.find((object) => object.action === this.current.action) ??
+      this.view.objects.find((pair) => pair.action === this.current.action) ??
       this.findOpen() ??
       this.view.objects[0];
     this.current = { action: next?.action ?? this.view.actions[0]?.action ?? null, key: next?.key ?? null };
-    this.showFramesOf(this.object);
+    this.showFramesOf(this.pair);
   }
 
-  /** The first object with an open side after the one at hand, going round. */
+  /** The first pair with an open side after the one at hand, going round. */
   findOpen() {
-    const { objects } = this.view;
-    const at = objects.findIndex((object) => object.key === this.current.key);
-    const round = [...objects.slice(at + 1), ...objects.slice(0, at + 1)];
-    return round.find((object) => SIDES.some((side) => object[side] === null)) ?? null;
+    const { objects: pairs } = this.view;
+    const at = pairs.findIndex((pair) => pair.key === this.current.key);
+    const round = [...pairs.slice(at + 1), ...pairs.slice(0, at + 1)];
+    return round.find((pair) => SIDES.some((side) => pair[side] === null)) ?? null;
   }
 
   go(action, key) {
     this.current = { action, key };
-    this.showFramesOf(this.object);
-    this.drawObject();
+    this.showFramesOf(this.pair);
+    this.drawPair();
   }
 
-  /** Bring the film to where the object is expected: its own frames, or those of the object before it. */
-  showFramesOf(object) {
-    if (!object || !this.strip) return;
-    const { objects } = this.view;
-    const earlier = objects
-      .slice(0, objects.indexOf(object))
+  /** Bring the film to where the pair is expected: its own frames, or those of the pair before it. */
+  showFramesOf(pair) {
+    if (!pair || !this.strip) return;
+    const { objects: pairs } = this.view;
+    const earlier = pairs
+      .slice(0, pairs.indexOf(pair))
       .findLast((each) => SIDES.some((side) => typeof each[side] === "number"));
-    const number = [object.before, object.after, object.offer, earlier?.after, earlier?.before].find(
+    const number = [pair.before, pair.after, pair.offer, earlier?.after, earlier?.before].find(
       (value) => typeof value === "number",
     );
     if (number !== undefined) this.strip.pick(number);
   }
 
-  drawObject() {
-    const { objects } = this.view;
-    const set = objects.filter((object) => SIDES.every((side) => object[side] !== null)).length;
+  drawPair() {
+    const { objects: pairs } = this.view;
+    const set = pairs.filter((pair) => SIDES.every((side) => pair[side] !== null)).length;
     const next = element(
       "button",
       {
         type: "button",
         class: "small",
         data: { tool: "next", key: "next open" },
-        disabled: set === objects.length,
+        disabled: set === pairs.length,
         on: { click: () => this.goOpen() },
       },
-      t(set === objects.length && set ? "frames.alldone" : "frames.nextopen"),
-      set === objects.length ? null : element("kbd", { "aria-hidden": "true" }, "J"),
+      t(set === pairs.length && set ? "frames.alldone" : "frames.nextopen"),
+      set === pairs.length ? null : element("kbd", { "aria-hidden": "true" }, "J"),
     );
     keepFocus(this.progress, () =>
       replaceContent(
         this.progress,
-        element("strong", {}, t("frames.progress", { set, objects: objects.length })),
+        element("strong", {}, t("frames.progress", { set, objects: pairs.length })),
         next,
       ),
     );
@@ -125,30 +137,30 @@ export class FramesStep {
     this.drawControls();
     if (!this.strip) return;
     const used = new Set(
-      objects.flatMap((object) => [object.before, object.after]).filter((value) => typeof value === "number"),
+      pairs.flatMap((pair) => [pair.before, pair.after]).filter((value) => typeof value === "number"),
     );
-    this.strip.mark(this.object?.before ?? null, this.object?.after ?? null, used);
+    this.strip.mark(this.pair?.before ?? null, this.pair?.after ?? null, used);
     this.drawStage();
   }
 
   drawControls() {
-    const { object } = this;
+    const { pair } = this;
     keepFocus(this.controls, () =>
       replaceContent(
         this.controls,
         this.current.action ? this.contextLine() : element("p", {}, t("frames.noobjects")),
-        object
+        pair
           ? element(
               "h2",
               { lang: "ja" },
-              `${entityText(this.view, object.object)} · ${entityText(this.view, object.action)}`,
+              `${entityText(this.view, pair.object)} · ${entityText(this.view, pair.action)}`,
             )
           : null,
-        object
+        pair
           ? element(
               "div",
               { class: "side-cards" },
-              SIDES.map((side) => this.sideCard(object, side)),
+              SIDES.map((side) => this.sideCard(pair, side)),
             )
           : null,
       ),
@@ -167,7 +179,7 @@ export class FramesStep {
       sections: [{ name: "instructions", lines: [line] }],
       entities: here.map((entity) => ({ ...entity, section: 0, line: 0 })),
     };
-    const marked = [action.id, this.object?.object];
+    const marked = [action.id, this.pair?.object];
     return element(
       "div",
       { class: "context-line" },
@@ -175,8 +187,9 @@ export class FramesStep {
     );
   }
 
-  sideCard(object, side) {
-    const value = object[side];
+  /** @type {(pair: AnnotatedPair, side: "before" | "after") => HTMLElement} */
+  sideCard(pair, side) {
+    const value = pair[side];
     const name = t(`frames.${side}`);
     const picked = this.strip?.picked;
     const use = element(
@@ -203,7 +216,7 @@ export class FramesStep {
         },
         label,
       );
-    const offered = side === "before" && object.offer !== null && value === null;
+    const offered = side === "before" && pair.offer !== null && value === null;
     return element(
       "div",
       { class: "side-card", data: { side, value: value ?? "" } },
@@ -222,9 +235,9 @@ export class FramesStep {
               type: "button",
               class: "small",
               data: { tool: "offer", key: "offer" },
-              on: { click: () => this.set("before", object.offer) },
+              on: { click: () => this.set("before", pair.offer) },
             },
-            t("frames.offer", { number: object.offer }),
+            t("frames.offer", { number: pair.offer }),
             element("kbd", { "aria-hidden": "true" }, "O"),
           )
         : null,
@@ -242,13 +255,13 @@ export class FramesStep {
     return typeof value === "number" && this.frames ? showThumbnail(box, this.frames, value, 128, 72) : box;
   }
 
-  /** Set a side; when that completes the object, go on to the next open one. */
+  /** Set a side; when that completes the pair, go on to the next open one. */
   set(side, value) {
-    const { object } = this;
-    if (!object || object[side] === value) return;
-    const other = object[side === "before" ? "after" : "before"];
-    const completes = object[side] === null && value !== null && other !== null;
-    this.session.do({ op: "frame", key: object.key, side, value });
+    const { pair } = this;
+    if (!pair || pair[side] === value) return;
+    const other = pair[side === "before" ? "after" : "before"];
+    const completes = pair[side] === null && value !== null && other !== null;
+    this.session.do({ op: "frame", key: pair.key, side, value });
     if (completes && !wrongOrder(side, value, other)) this.goOpen();
   }
 
@@ -274,24 +287,25 @@ export class FramesStep {
    * there.
    */
   drawStage() {
-    const number = this.hovered ?? this.strip.picked;
-    if (number === this.staged) return;
+    const { frames } = this;
+    const number = this.hovered ?? this.strip?.picked;
+    if (!frames || number === undefined || number === this.staged) return;
     this.staged = number;
-    showThumbnail(this.blur, this.frames, number, ...STAGE);
+    showThumbnail(this.blur, frames, number, ...STAGE);
     this.picture.classList.add("loading");
-    this.picture.src = framePath(this.view.id, number, this.frames.stamp);
-    this.picture.alt = t("frames.large", { number, time: timeOf(this.frames, number) });
+    this.picture.src = framePath(this.view.id, number, frames.stamp);
+    this.picture.alt = t("frames.large", { number, time: timeOf(frames, number) });
     replaceContent(this.caption, this.picture.alt);
   }
 
   onKey(event) {
-    const { object } = this;
+    const { pair } = this;
     const key = event.key.toLowerCase();
     const side = SIDES.find((each) => SIDE_KEYS[each].toLowerCase() === key);
     if (side) return (this.strip && this.set(side, this.strip.picked), true);
-    if (key === "n" && object) return (this.set(SIDES.find((each) => object[each] === null) ?? "after", "none"), true);
-    if (key === "o" && object && object.offer !== null) return (this.set("before", object.offer), true);
-    if (key === "x" && object) return (this.clear(object), true);
+    if (key === "n" && pair) return (this.set(SIDES.find((each) => pair[each] === null) ?? "after", "none"), true);
+    if (key === "o" && pair && pair.offer !== null) return (this.set("before", pair.offer), true);
+    if (key === "x" && pair) return (this.clear(pair), true);
     if (key === "j") return (this.goOpen(), true);
     if (key === "k" || key === "l") return (this.goBy(key === "k" ? -1 : 1), true);
     return this.strip ? this.strip.onKey(event) : false;
@@ -303,8 +317,8 @@ export class FramesStep {
   }
 
   goBy(step) {
-    const { objects } = this.view;
-    const next = objects[objects.findIndex((object) => object.key === this.current.key) + step];
+    const { objects: pairs } = this.view;
+    const next = pairs[pairs.findIndex((pair) => pair.key === this.current.key) + step];
     if (next) this.go(next.action, next.key);
   }
 

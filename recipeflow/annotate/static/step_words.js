@@ -1,6 +1,6 @@
 // Step 1: words get tags. Click a word or drag over several, then choose one of the eight.
 
-import { element, replaceContent } from "/shared/dom.js";
+import { element, findAll, replaceContent } from "/shared/dom.js";
 import { recipeText, refreshText } from "/shared/words.js";
 
 import { wordsText } from "./describe.js";
@@ -9,7 +9,19 @@ import { placeBeside } from "./shell.js";
 import { openSuggestions } from "./suggestions.js";
 import { WordSelection } from "./word_selection.js";
 
+/** @import { Span } from "/shared/types.js" */
+/** @import { Editor } from "./editor.js" */
+/** @import { AnnotatedDocument, AnnotatedEntity, Suggestion } from "./types.js" */
+
 export class WordsStep {
+  /** @type {AnnotatedDocument} */
+  view;
+  /** @type {AnnotatedDocument} */
+  shown;
+  /** @type {Suggestion[]} */
+  suggested = [];
+
+  /** @param {Editor} editor */
   constructor(editor) {
     this.session = editor.session;
     this.tags = Object.keys(editor.app.server.tags);
@@ -62,6 +74,7 @@ export class WordsStep {
     );
   }
 
+  /** @param {AnnotatedDocument} view */
   update(view) {
     this.view = view;
     this.suggested = openSuggestions(view, "entity").filter(
@@ -75,12 +88,16 @@ export class WordsStep {
     this.selection.afterDrawing();
     for (const [id, button] of this.buttons) {
       const count = view.entities.filter((entity) => entity.tag === id).length;
-      button.querySelector(".tag-count").textContent = count || "";
+      for (const place of findAll(button, ".tag-count")) place.textContent = count ? String(count) : "";
     }
     this.drawSelection();
   }
 
-  /** The entity that holds the whole selection, and whether it is exactly it. */
+  /**
+   * The entity that holds the whole selection.
+   *
+   * @returns {AnnotatedEntity | null}
+   */
   get covering() {
     const range = this.selection.range;
     if (!range) return null;
@@ -102,7 +119,7 @@ export class WordsStep {
     );
     for (const [id, button] of this.buttons) {
       button.disabled = !range;
-      button.setAttribute("aria-pressed", String(Boolean(name) && entity.tag === id));
+      button.setAttribute("aria-pressed", String(Boolean(name) && entity?.tag === id));
     }
     replaceContent(this.tools, this.toolButtons());
     this.drawFloating();
@@ -197,16 +214,17 @@ export class WordsStep {
   split() {
     const entity = this.covering;
     const range = this.selection.range;
-    if (!entity || isExactly(entity, range)) return;
+    if (!entity || !range || isExactly(entity, range)) return;
     this.selection.settle();
     this.session.do({ op: "split", entity: entity.id, at: range.start > entity.start ? range.start : range.end });
   }
 
   shrink() {
     const entity = this.covering;
-    const { start, end } = this.selection.range;
+    const range = this.selection.range;
+    if (!entity || !range) return;
     this.selection.settle();
-    this.session.do({ op: "reshape", entity: entity.id, start, end });
+    this.session.do({ op: "reshape", entity: entity.id, start: range.start, end: range.end });
   }
 
   onKey(event) {
@@ -223,12 +241,14 @@ export class WordsStep {
   }
 }
 
+/** @type {(one: Span, other: Span) => boolean} */
 function touches(one, other) {
   return one.section === other.section && one.line === other.line && one.start < other.end && other.start < one.end;
 }
 
+/** @type {(entity: Span, range: Span | null) => boolean} */
 function isExactly(entity, range) {
-  return touches(entity, range) && entity.start === range.start && entity.end === range.end;
+  return range !== null && touches(entity, range) && entity.start === range.start && entity.end === range.end;
 }
 
 /** What is suggested, on its way or accepted from a suggestion looks it; the title says whose it was. */

@@ -7,9 +7,19 @@ import { describeRefusal, entityText, sideText, wordsText } from "./describe.js"
 import { t } from "./language.js";
 import { keepFocus } from "./shell.js";
 
+/** @import { Children } from "/shared/types.js" */
+/** @import { Session } from "./session.js" */
+/** @import { AnnotatedDocument, Item, Suggestion } from "./types.js" */
+
 const KIND_OF_STEP = { words: "entity", flows: "flow", frames: "image" };
 
-/** The open suggestions of a kind, of one origin or (null) of all. */
+/**
+ * The open suggestions of a kind, of one origin or (null) of all.
+ *
+ * @param {AnnotatedDocument} view
+ * @param {string} kind
+ * @param {string | null} origin
+ */
 export function openSuggestions(view, kind, origin = null) {
   return view.suggestions.filter(
     (each) => each.kind === kind && each.state === "pending" && (origin === null || each.origin === origin),
@@ -17,19 +27,26 @@ export function openSuggestions(view, kind, origin = null) {
 }
 
 export class SuggestionsPanel {
+  /**
+   * @param {Session} session
+   * @param {string} step
+   */
   constructor(session, step) {
     this.session = session;
     this.kind = KIND_OF_STEP[step];
+    /** @type {string | null} */
     this.origin = null;
     this.element = element("section", { class: "suggestions" });
   }
 
+  /** @param {AnnotatedDocument} view */
   update(view) {
     const all = view.suggestions.filter((each) => each.kind === this.kind);
     this.element.hidden = all.length === 0;
     if (all.length) keepFocus(this.element, () => replaceContent(this.element, this.content(view, all)));
   }
 
+  /** @type {(view: AnnotatedDocument, all: Suggestion[]) => Children[]} */
   content(view, all) {
     const shown = openSuggestions(view, this.kind, this.origin);
     const rejected = all.filter(
@@ -97,6 +114,7 @@ export class SuggestionsPanel {
     );
   }
 
+  /** @type {(view: AnnotatedDocument, suggestion: Suggestion) => HTMLElement} */
   row(view, suggestion) {
     const text = suggestionText(view, suggestion);
     const reason =
@@ -172,7 +190,12 @@ function byOrigin(suggestions) {
   return Map.groupBy(suggestions, (each) => each.origin);
 }
 
-/** A suggestion, or an entry of the differences, as a short text. */
+/**
+ * A suggestion, or an entry of the differences, as a short text.
+ *
+ * @param {AnnotatedDocument} view
+ * @param {Pick<Item, "kind" | "item">} decision
+ */
 export function suggestionText(view, { kind, item }) {
   if (kind === "entity") return `${wordsText(view, item)} ${item.tag}`;
   if (kind === "flow") return `${entityText(view, item.start)} → ${entityText(view, item.end)}  ${item.label}`;

@@ -1,19 +1,33 @@
 // A run of words within one line, chosen by click, drag or arrow keys. It snaps to words, and to whole entities where
 // it leaves one.
 
+/** @import { Span, TextView } from "/shared/types.js" */
+/** @typedef {{ section: number, line: number, word: number }} Place */
+
 export class WordSelection {
   /**
    * `host` holds the text, `getView()` gives the document that is drawn in it, `onChange()` is called after every
    * change.
+   *
+   * @param {HTMLElement} host
+   * @param {() => TextView} getView
+   * @param {() => void} onChange
    */
   constructor(host, getView, onChange) {
     this.host = host;
     this.getView = getView;
     this.onChange = onChange;
+    /** @type {Span | null} */
     this.range = null;
+    /** @type {Span | null} */
+    this.before = null;
+    this.moved = false;
     this.asked = false; // whether the choice of tags belongs beside the selection
+    /** @type {Place | null} */
     this.anchor = null;
+    /** @type {HTMLElement[]} */
     this.marked = [];
+    /** @type {Map<string, HTMLElement>} */
     this.words = new Map();
     host.addEventListener("pointerdown", (event) => this.begin(event));
     host.addEventListener("pointerover", (event) => this.stretch(event));
@@ -27,7 +41,9 @@ export class WordSelection {
 
   /** The text was drawn again: find the words and mark them. */
   afterDrawing() {
-    this.words = new Map([...this.host.querySelectorAll("[data-word]")].map((span) => [span.dataset.word, span]));
+    /** @type {NodeListOf<HTMLElement>} */
+    const spans = this.host.querySelectorAll("[data-word]");
+    this.words = new Map([...spans].map((span) => [span.dataset.word ?? "", span]));
     this.mark();
   }
 
@@ -89,9 +105,10 @@ export class WordSelection {
   moveBy(step) {
     const places = [...this.words.keys()].map(readPlace);
     if (!places.length) return;
-    const edge = this.range && (step > 0 ? this.range.end - 1 : this.range.start);
-    const at = this.range
-      ? places.findIndex((p) => p.section === this.range.section && p.line === this.range.line && p.word === edge)
+    const { range } = this;
+    const outermost = range && (step > 0 ? range.end - 1 : range.start);
+    const at = range
+      ? places.findIndex((p) => p.section === range.section && p.line === range.line && p.word === outermost)
       : step > 0
         ? -1
         : places.length;
@@ -130,6 +147,7 @@ export class WordSelection {
     this.words.get(`${place.section}-${place.line}-${place.word}`)?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @type {(range: Span | null, asked: boolean) => void} */
   set(range, asked) {
     this.range = range;
     this.asked = asked && range !== null;
@@ -150,9 +168,9 @@ export class WordSelection {
 
   /** Where the selection is on the screen. */
   box() {
-    if (!this.marked.length) return null;
-    const first = this.marked[0].getBoundingClientRect();
-    const last = this.marked.at(-1).getBoundingClientRect();
+    const first = this.marked[0]?.getBoundingClientRect();
+    const last = this.marked.at(-1)?.getBoundingClientRect();
+    if (!first || !last) return null;
     return { left: Math.min(first.left, last.left), top: first.top, bottom: last.bottom };
   }
 
@@ -160,12 +178,18 @@ export class WordSelection {
     return this.getView().entities.filter((entity) => entity.section === section && entity.line === line);
   }
 
+  /** @type {(place: Place) => Span | null} */
   entityAt(place) {
     const found = this.entities(place).find((entity) => entity.start <= place.word && place.word < entity.end);
     return found ? { section: found.section, line: found.line, start: found.start, end: found.end } : null;
   }
 
-  /** Within one entity a run stays as it is; one that reaches beyond an entity takes it in whole. */
+  /**
+   * Within one entity a run stays as it is; one that reaches beyond an entity takes it in whole.
+   *
+   * @param {Span} range
+   * @returns {Span}
+   */
   snap(range) {
     const crossed = this.entities(range).filter((entity) => entity.start < range.end && range.start < entity.end);
     if (crossed.length === 1 && crossed[0].start <= range.start && range.end <= crossed[0].end) return range;
@@ -175,6 +199,7 @@ export class WordSelection {
   }
 }
 
+/** @type {(id: string) => Place} */
 function readPlace(id) {
   const [section, line, word] = id.split("-").map(Number);
   return { section, line, word };
@@ -188,6 +213,7 @@ function placeOf(target) {
   return word ? readPlace(word.dataset.word) : null;
 }
 
+/** @type {(place: Place) => Span} */
 function oneWord({ section, line, word }) {
   return { section, line, start: word, end: word + 1 };
 }

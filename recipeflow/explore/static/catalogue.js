@@ -67,12 +67,14 @@ export class Catalogue {
   /** The entry of a recipe by its id, as soon as its chunk is there; null when there is none. */
   async find(id) {
     while (!this.numbers.has(id) && !this.isWhole && !this.failure) {
-      await new Promise((resolve) => {
+      /** @type {Promise<void>} */
+      const more = new Promise((resolve) => {
         const stop = this.watch(() => {
           stop();
           resolve();
         });
       });
+      await more;
     }
     return this.numbers.has(id) ? this.recipes[this.numbers.get(id)] : null;
   }

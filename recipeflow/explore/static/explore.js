@@ -3,7 +3,7 @@
 import { Catalogue } from "./catalogue.js";
 import { element, replaceContent } from "./dom.js";
 import { showGallery } from "./gallery.js";
-import { loadData } from "./loading.js";
+import { loadData, messageOf } from "./loading.js";
 import { showRecipe } from "./recipe_page.js";
 
 const SITE_TITLE = "Visual Recipe Flow";
@@ -24,10 +24,15 @@ function decodePart(part) {
   }
 }
 
+/** @type {(id: string) => HTMLElement} */
+function partOfPage(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
+}
+
 class Explorer {
   constructor() {
-    this.main = document.getElementById("main");
-    this.announcer = document.getElementById("announcer");
+    this.main = partOfPage("main");
+    this.announcer = partOfPage("announcer");
     this.catalogue = new Catalogue();
     this.heights = new Map();
     this.hash = null;
@@ -38,11 +43,11 @@ class Explorer {
     try {
       this.about = await loadData("data/about");
     } catch (error) {
-      replaceContent(this.main, element("p", { class: "notice" }, `Nothing can be shown: ${error.message}.`));
+      replaceContent(this.main, element("p", { class: "notice" }, `Nothing can be shown: ${messageOf(error)}.`));
       return;
     }
     const source = this.about.source ? ` · ${this.about.source}` : "";
-    document.getElementById("about").textContent = `${this.about.name}${source}`;
+    partOfPage("about").textContent = `${this.about.name}${source}`;
     this.catalogue.loadAll();
     window.addEventListener("hashchange", () => this.show());
     this.show(true);

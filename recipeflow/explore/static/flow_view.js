@@ -1,8 +1,11 @@
 // A recipe as the paper's Figure 2 shows it: words with their entities, flows as arcs, and each action's image pairs beside them.
 
 import { ArcLayer, labelFilter } from "./arcs.js";
-import { element, replaceContent } from "./dom.js";
+import { element, findAll, replaceContent } from "./dom.js";
 import { recipeText } from "./words.js";
+
+/** @import { ShownRecipe } from "./recipe_page.js" */
+/** @import { Pair } from "./types.js" */
 
 const SECTION_NAMES = { ingredients: "Ingredients", instructions: "Instructions" };
 
@@ -17,6 +20,19 @@ export function showFlows(body, recipe, { announce }) {
 }
 
 class FlowView {
+  /** @type {HTMLElement} */
+  text;
+  /** @type {ArcLayer} */
+  arcs;
+  /** @type {HTMLElement} */
+  note;
+  /** @type {HTMLElement} */
+  pairs;
+
+  /**
+   * @param {ShownRecipe} recipe
+   * @param {(text: string) => void} announce
+   */
   constructor(recipe, announce) {
     this.recipe = recipe;
     this.announce = announce;
@@ -108,7 +124,7 @@ class FlowView {
   pin(id, fromText) {
     const isAction = id !== null && id in this.recipe.data.lights;
     this.pinned = isAction && id !== this.pinned ? id : null;
-    for (const span of this.text.querySelectorAll('[role="button"]')) span.setAttribute("aria-pressed", String(span.dataset.entity === this.pinned));
+    for (const span of findAll(this.text, '[role="button"]')) span.setAttribute("aria-pressed", String(span.dataset.entity === this.pinned));
     this.light(this.pinned, fromText);
     if (this.pinned) this.announce(this.note.textContent);
   }
@@ -125,7 +141,7 @@ class FlowView {
     }
     if (id !== null) roles.set(id, lights ? "lit-action" : "lit-object");
     this.text.classList.toggle("lit", id !== null);
-    for (const span of this.text.querySelectorAll("[data-entity]")) {
+    for (const span of findAll(this.text, "[data-entity]")) {
       span.classList.remove("lit-action", "lit-object", "lit-through", "lit-origin");
       if (roles.has(span.dataset.entity)) span.classList.add(roles.get(span.dataset.entity));
     }
@@ -162,7 +178,12 @@ class FlowView {
   }
 }
 
-/** One object before and after an action. */
+/**
+ * One object before and after an action.
+ *
+ * @param {ShownRecipe} recipe
+ * @param {Pair} row
+ */
 export function imagePair(recipe, row) {
   const name = row.object === null ? "an object" : recipe.plainName(row.object);
   const caption = row.object === null ? "object not told" : recipe.nameParts(row.object);
@@ -175,6 +196,7 @@ export function imagePair(recipe, row) {
   );
 }
 
+/** @param {ShownRecipe} recipe */
 function tagKey(recipe) {
   const used = new Set(recipe.view.entities.map((entity) => entity.tag));
   const tags = Object.keys(recipe.about.tags).filter((tag) => used.has(tag));

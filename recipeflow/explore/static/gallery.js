@@ -1,7 +1,8 @@
 // All recipes as cards, with a search, filters, and pages of a few dozen.
 
 import { countWords, findRecipes } from "./catalogue.js";
-import { element, replaceContent } from "./dom.js";
+import { element, findAll, replaceContent } from "./dom.js";
+import { messageOf } from "./loading.js";
 import { loadedPicture, missingPicture, pictureAddress } from "./picture.js";
 
 const CARDS_ON_A_PAGE = 48;
@@ -20,6 +21,19 @@ export function showGallery(main, { catalogue, about, params, announce }) {
 }
 
 class Gallery {
+  /** @type {HTMLInputElement} */
+  search;
+  /** @type {HTMLElement} */
+  status;
+  /** @type {HTMLElement} */
+  notices;
+  /** @type {HTMLElement} */
+  chips;
+  /** @type {HTMLElement} */
+  grid;
+  /** @type {HTMLElement} */
+  pager;
+
   constructor(catalogue, about, params, announce) {
     this.catalogue = catalogue;
     this.about = about;
@@ -133,7 +147,7 @@ class Gallery {
     if (catalogue.recipes.length > 0 && lacks.length > 0) {
       texts.push(element("p", { class: "notice" }, `These annotations come without ${lacks.join(", and without ")}. `, element("code", {}, "vrf download"), " fetches those of the official release."));
     }
-    if (catalogue.failure) texts.push(element("p", { class: "notice" }, `The index could not be loaded to its end: ${catalogue.failure.message}.`));
+    if (catalogue.failure) texts.push(element("p", { class: "notice" }, `The index could not be loaded to its end: ${messageOf(catalogue.failure)}.`));
     if (catalogue.problems.length > 0) {
       const summary = element("summary", {}, `${catalogue.problems.length} problems: recipes that have them are left out`);
       texts.push(element("details", { class: "notice" }, summary, element("ul", {}, catalogue.problems.map((text) => element("li", {}, text)))));
@@ -145,7 +159,7 @@ class Gallery {
   /** Cards that are there already stay, with their pictures. */
   showCards(entries) {
     this.grid.classList.toggle("plain", !this.catalogue.hasPictures);
-    const old = new Map([...this.grid.children].map((card) => [card.dataset.recipe, card]));
+    const old = new Map(findAll(this.grid, "[data-recipe]").map((card) => [card.dataset.recipe, card]));
     this.grid.replaceChildren(...entries.map((entry) => old.get(entry.id) ?? this.card(entry)));
   }
 

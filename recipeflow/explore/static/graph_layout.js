@@ -26,7 +26,18 @@ export function cutText(text, size, width) {
   return `${cut}…`;
 }
 
-/** Boxes by id, `{x, y, width, height, lines}`, and the size of all; `linesOf(id)` gives `[{kind, text}]`. */
+/**
+ * @typedef {{ kind: "text" | "english" | "note", text: string }} BoxLine
+ * @typedef {{ x: number, y: number, level: number, width: number, height: number, lines: BoxLine[] }} PlacedBox
+ */
+
+/**
+ * Boxes by id and the size of all; `linesOf(id)` gives what is written in a box.
+ *
+ * @param {[id: string, level: number, slot: number][]} places
+ * @param {(id: string) => BoxLine[]} linesOf
+ * @returns {{ boxes: Map<string, PlacedBox>, width: number, height: number }}
+ */
 export function placeBoxes(places, linesOf) {
   const levels = new Map();
   const boxes = new Map();

@@ -4,6 +4,10 @@ import { drawing, element, replaceContent } from "./dom.js";
 import { baselines, cutText, placeBoxes } from "./graph_layout.js";
 import { PanZoom } from "./pan_zoom.js";
 
+/** @import { ShownRecipe } from "./recipe_page.js" */
+/** @import { PlacedBox } from "./graph_layout.js" */
+/** @import { Flow } from "./types.js" */
+
 const MOST_NOTES = 2;
 const FONT_SIZES = { text: 14, english: 11, note: 11 };
 
@@ -17,6 +21,29 @@ export function showGraph(body, recipe, { announce }) {
 }
 
 class GraphView {
+  /** @type {SVGGElement} */
+  arrows;
+  /** @type {SVGGElement} */
+  labels;
+  /** @type {SVGGElement} */
+  nodes;
+  /** @type {SVGSVGElement} */
+  svg;
+  /** @type {PanZoom} */
+  panZoom;
+  /** @type {Map<string, PlacedBox>} */
+  boxes;
+  /** @type {Map<string, SVGGElement>} */
+  shapes;
+  /** @type {Flow[]} */
+  flows;
+  /** @type {{ flow: Flow, line: SVGGElement, label: SVGTextElement }[]} */
+  lines;
+
+  /**
+   * @param {ShownRecipe} recipe
+   * @param {(text: string) => void} announce
+   */
   constructor(recipe, announce) {
     this.recipe = recipe;
     this.announce = announce;
@@ -83,7 +110,7 @@ class GraphView {
   }
 
   node(id, box) {
-    const { tag } = this.recipe.entities.get(id);
+    const { tag } = this.recipe.entity(id);
     const baseline = baselines(box.lines);
     const texts = box.lines.map((line, i) =>
       drawing("text", { class: `box-${line.kind}`, x: box.width / 2, y: baseline[i] }, cutText(line.text, FONT_SIZES[line.kind], box.width - 10)),
@@ -100,7 +127,7 @@ class GraphView {
 
   /** A node in words: what it is, what flows into it and where it goes. */
   nodeName(id) {
-    const { tag } = this.recipe.entities.get(id);
+    const { tag } = this.recipe.entity(id);
     const name = (other) => this.recipe.plainName(other);
     const from = this.recipe.view.flows.filter((flow) => flow.end === id).map((flow) => `${name(flow.start)} as ${flow.label}`);
     const to = this.recipe.view.flows.filter((flow) => flow.start === id).map((flow) => `${name(flow.end)} as ${flow.label}`);
@@ -108,11 +135,16 @@ class GraphView {
     return parts.filter(Boolean).join("; ");
   }
 
+  /** @type {(id: string) => PlacedBox} Of a node that is shown. */
+  boxOf(id) {
+    return /** @type {PlacedBox} */ (this.boxes.get(id));
+  }
+
   drawFlows() {
     const sides = new Map();
     this.lines = [];
     for (const flow of this.flows) {
-      const [from, to] = [this.boxes.get(flow.start), this.boxes.get(flow.end)];
+      const [from, to] = [this.boxOf(flow.start), this.boxOf(flow.end)];
       const [x0, y0, x1, y1] = [from.x + from.width / 2, from.y + from.height, to.x + to.width / 2, to.y];
       const reach = Math.min(40, (y1 - y0) / 2);
       const path = `M${x0} ${y0}C${x0} ${y0 + reach} ${x1} ${y1 - reach - 6} ${x1} ${y1 - 6}`;
@@ -192,7 +224,7 @@ class GraphView {
 
   enter(id) {
     this.rove(id);
-    this.panZoom.reveal(this.boxes.get(id));
+    this.panZoom.reveal(this.boxOf(id));
     this.light(id);
   }
 
@@ -202,14 +234,14 @@ class GraphView {
     const next = id === null ? null : this.nextNode(id, event.key);
     if (event.key in moves) moves[event.key]();
     else if (id !== null && (event.key === "Enter" || event.key === " ")) this.pin(id);
-    else if (next !== null) this.shapes.get(next).focus();
+    else if (next !== null) this.shapes.get(next)?.focus();
     else return;
     event.preventDefault();
   }
 
   /** Where an arrow key leads: up and down along the flows, left and right to the nearest box of the same level. */
   nextNode(id, key) {
-    const box = this.boxes.get(id);
+    const box = this.boxOf(id);
     const along = { ArrowUp: ["end", "start"], ArrowDown: ["start", "end"] }[key];
     if (along) return this.flows.find((flow) => flow[along[0]] === id)?.[along[1]] ?? null;
     const side = { ArrowLeft: -1, ArrowRight: 1 }[key];

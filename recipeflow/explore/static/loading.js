@@ -2,7 +2,16 @@
 
 const pendingData = new Map();
 
-window.receiveExplorerData = (name, data) => pendingData.get(name)?.resolve(data);
+Object.assign(window, { receiveExplorerData: (name, data) => pendingData.get(name)?.resolve(data) });
+
+/**
+ * What went wrong, in words.
+ *
+ * @param {unknown} problem
+ */
+export function messageOf(problem) {
+  return problem instanceof Error ? problem.message : String(problem);
+}
 
 /** What `<name>.js` holds; loaded once, and again only after a failure. */
 export function loadData(name) {

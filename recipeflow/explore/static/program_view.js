@@ -2,9 +2,16 @@
 
 import { element, replaceContent } from "./dom.js";
 
+/** @import { ShownRecipe } from "./recipe_page.js" */
+
 const MARGIN_SIGN = "  # ";
 
-/** Show the view in `body`. */
+/**
+ * Show the view in `body`.
+ *
+ * @param {HTMLElement} body
+ * @param {ShownRecipe} recipe
+ */
 export function showProgram(body, recipe) {
   const { program, english_program: english } = recipe.data;
   const listing = element("ol", { class: "program" });

@@ -3,10 +3,35 @@
 import { element, replaceContent } from "./dom.js";
 import { showFlows } from "./flow_view.js";
 import { showGraph } from "./graph_view.js";
-import { loadData } from "./loading.js";
+import { loadData, messageOf } from "./loading.js";
 import { PictureMaker } from "./picture.js";
 import { showProgram } from "./program_view.js";
 import { showTrail } from "./trail_view.js";
+
+/** @import { Entity, RecipeView } from "./types.js" */
+
+/**
+ * @typedef {object} About What the whole site says of itself; recipeflow/explore/library.py makes it.
+ * @property {string} name
+ * @property {string | null} source
+ * @property {string | null} licence
+ * @property {Record<string, string>} tags Their names by tag, in the paper's order.
+ * @property {Record<string, string>} labels
+ * @property {string | null} stamp
+ *
+ * @typedef {object} PageData All that a recipe's page shows; recipeflow/explore/catalogue.py makes it.
+ * @property {RecipeView} view
+ * @property {[text: string, english: string][]} english
+ * @property {number[]} pictures The frames that are there.
+ * @property {Record<string, { objects: string[], through: string[], origins: string[] }>} lights
+ * @property {{ ingredient: string, steps: { action: string, label: string, rows: number[] }[] }[]} trails
+ * @property {{ all: PlacedNode[], folded: PlacedNode[], notes: [note: string, owner: string][] }} graph
+ * @property {string} program
+ * @property {string | null} english_program
+ * @property {string[]} results
+ *
+ * @typedef {[id: string, level: number, slot: number]} PlacedNode
+ */
 
 const VIEWS = [
   { id: "flows", name: "Recipe", show: showFlows },
@@ -24,7 +49,7 @@ export async function showRecipe(main, { catalogue, about, address, announce, is
   try {
     data = await loadData(`data/recipes/${entry.number}`);
   } catch (error) {
-    return isWanted() ? showNothing(main, `This recipe cannot be shown: ${error.message}.`) : null;
+    return isWanted() ? showNothing(main, `This recipe cannot be shown: ${messageOf(error)}.`) : null;
   }
   if (!isWanted()) return null;
   const recipe = new ShownRecipe(entry, data, about);
@@ -41,6 +66,11 @@ function showNothing(main, text) {
 
 /** A recipe with what its views ask again and again. */
 export class ShownRecipe {
+  /**
+   * @param {Record<string, any>} entry
+   * @param {PageData} data
+   * @param {About} about
+   */
   constructor(entry, data, about) {
     this.entry = entry;
     this.data = data;
@@ -56,18 +86,23 @@ export class ShownRecipe {
     return this.view.title ?? this.view.id;
   }
 
+  /** @type {(view: string, more?: string | null) => string} */
   address(view, more = null) {
     return `#/recipe/${encodeURIComponent(this.view.id)}/${view}${more === null ? "" : `/${encodeURIComponent(more)}`}`;
   }
 
+  /** @type {(id: string) => Entity} Flows and pairs name no other entities than the recipe's own. */
+  entity(id) {
+    return /** @type {Entity} */ (this.entities.get(id));
+  }
+
   /** An entity's words; its id where there is no text. */
   textOf(id) {
-    const entity = this.entities.get(id);
-    return entity.text ?? id;
+    return this.entity(id).text ?? id;
   }
 
   englishOf(id) {
-    return this.english.get(this.entities.get(id).text ?? "") ?? null;
+    return this.english.get(this.entity(id).text ?? "") ?? null;
   }
 
   /** The name of a tag or label, which the explorer's data bring along. */
@@ -94,7 +129,7 @@ export class ShownRecipe {
 
   /** Which instruction an entity stands in, as people count. */
   placeOf(id) {
-    const entity = this.entities.get(id);
+    const entity = this.entity(id);
     return `${entity.section === 0 ? "ingredient" : "instruction"} ${entity.line + 1}`;
   }
 }

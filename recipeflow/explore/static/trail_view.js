@@ -2,7 +2,15 @@
 
 import { element, replaceContent } from "./dom.js";
 
-/** Show the view in `body`; `more` is the ingredient's id. */
+/** @import { ShownRecipe } from "./recipe_page.js" */
+
+/**
+ * Show the view in `body`; `more` is the ingredient's id.
+ *
+ * @param {HTMLElement} body
+ * @param {ShownRecipe} recipe
+ * @param {{ more: string | null }} options
+ */
 export function showTrail(body, recipe, { more }) {
   const { trails } = recipe.data;
   if (trails.length === 0) {

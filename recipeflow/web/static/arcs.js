@@ -1,14 +1,24 @@
 // The flows of a recipe as labelled arcs over its words: one SVG behind the text, readable with more than a hundred
 // arcs because all but those in focus step back, and labels are only written where they fit.
 
-import { drawing, element } from "./dom.js";
+import { closestTo, drawing, element } from "./dom.js";
 import { measureEntities } from "./words.js";
+
+/** @import { Box, Flow } from "./types.js" */
+
+/** @typedef {Flow & { className?: string, [more: string]: any }} DrawnFlow */
+/** @typedef {{ flow: DrawnFlow, curve: number[], shape: SVGGElement, stamp: string }} Arc */
+/** @typedef {{ key: string, other: number, box: Box, x: number, y: number }} ArcEnd */
 
 const LABELLED_AT_ONCE = 16;
 const LABEL_HEIGHT = 17;
 const LABEL_SPOTS = [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78, 0.14, 0.86];
 
-/** The name of a flow among the flows of its recipe. */
+/**
+ * The name of a flow among the flows of its recipe.
+ *
+ * @param {Flow} flow
+ */
 export function flowKey(flow) {
   return `${flow.start}>${flow.end}:${flow.label}`;
 }
@@ -20,21 +30,30 @@ export function flowKey(flow) {
  * an arc is clicked.
  */
 export class ArcLayer {
+  /**
+   * @param {HTMLElement} host
+   * @param {{ onPick?: ((flow: DrawnFlow) => void) | null }} handlers
+   */
   constructor(host, { onPick = null } = {}) {
     this.host = host;
     this.onPick = onPick;
+    /** @type {DrawnFlow[]} */
     this.flows = [];
+    /** @type {Map<string, Arc>} */
     this.arcs = new Map();
+    /** @type {Map<string, Box>} */
     this.places = new Map();
+    /** @type {((flow: DrawnFlow) => boolean) | null} */
     this.focused = null;
+    /** @type {Set<string> | null} */
     this.shownLabels = null;
     this.svg = drawing("svg", { class: "arcs", "aria-hidden": "true", focusable: "false" });
     this.names = drawing("svg", { class: "arc-names", "aria-hidden": "true", focusable: "false" });
     host.prepend(this.svg);
     host.append(this.names);
-    this.svg.addEventListener("pointerover", (event) => this.hover(event.target.closest(".arc")));
+    this.svg.addEventListener("pointerover", (event) => this.hover(closestTo(event, ".arc")));
     this.svg.addEventListener("pointerout", () => this.hover(null));
-    this.svg.addEventListener("click", (event) => this.pick(event.target.closest(".arc")));
+    this.svg.addEventListener("click", (event) => this.pick(closestTo(event, ".arc")));
   }
 
   /** Draw these flows; call it again whenever the text or its width changed. */
@@ -51,8 +70,8 @@ export class ArcLayer {
     for (const [flow, curve] of layArcs(drawn, this.places)) {
       const key = flowKey(flow);
       const stamp = `${curve} ${flow.className ?? ""}`;
-      const same = old.get(key)?.stamp === stamp;
-      const shape = same ? old.get(key).shape : arcShape(flow, curve, this.onPick !== null);
+      const same = old.get(key)?.stamp === stamp ? old.get(key) : undefined;
+      const shape = same?.shape ?? arcShape(flow, curve, this.onPick !== null);
       if (same) old.delete(key);
       else this.svg.append(shape);
       this.arcs.set(key, { flow, curve, shape, stamp });
@@ -79,7 +98,8 @@ export class ArcLayer {
   }
 
   pick(shape) {
-    if (shape && this.onPick) this.onPick(this.arcs.get(shape.dataset.flow).flow);
+    const arc = this.arcs.get(shape?.dataset.flow);
+    if (arc && this.onPick) this.onPick(arc.flow);
   }
 
   refresh(isMeant = this.focused) {

@@ -1,13 +1,24 @@
 // A recipe's lines as words, with its entities as coloured spans. Used for reading and for annotating alike.
 
-import { element } from "./dom.js";
+import { element, findAll } from "./dom.js";
+
+/** @import { Box, Entity, Line, Props, TextView, Word } from "./types.js" */
+
+/**
+ * @typedef {object} TextOptions
+ * @property {(name: string) => string} [heading] Names a section.
+ * @property {(entity: any) => Props} [entityProps] More properties of an entity's span: tab stop, role, state classes.
+ * @property {(section: number, line: number) => Node | null} [lineExtra] An element to set at the end of a line.
+ */
 
 /**
  * The text of a recipe: one part per section, one paragraph per line, one span per word.
  *
  * Every word carries `data-word`, every entity `data-entity` and `data-tag`, so that a page can listen on the whole
- * text and know what was meant. Options: `heading(name)` names a section; `entityProps(entity)` adds properties to an
- * entity's span (tab stop, role, state classes as `class`); `lineExtra(section, line)` gives an element to set at the end of a line.
+ * text and know what was meant.
+ *
+ * @param {TextView} view
+ * @param {TextOptions} options
  */
 export function recipeText(view, options = {}) {
   const parts = view.sections.map((section, number) =>
@@ -24,9 +35,13 @@ export function recipeText(view, options = {}) {
 /**
  * Bring a drawn text up to date with `view`: only lines whose entities changed are drawn again. Words and lines must
  * be the same.
+ *
+ * @param {Element} text
+ * @param {TextView} view
+ * @param {TextOptions} options
  */
 export function refreshText(text, view, options = {}) {
-  for (const drawn of text.querySelectorAll(".text-line")) {
+  for (const drawn of findAll(text, ".text-line")) {
     const [section, row] = [Number(drawn.dataset.section), Number(drawn.dataset.line)];
     if (drawn.dataset.stamp !== lineStamp(view, section, row, options)) {
       drawn.replaceWith(textLine(view, section, row, view.sections[section].lines[row], options));
@@ -34,11 +49,16 @@ export function refreshText(text, view, options = {}) {
   }
 }
 
+/** @type {(view: TextView, section: number, row: number) => Entity[]} */
 function entitiesOfLine(view, section, row) {
   return view.entities.filter((entity) => entity.section === section && entity.line === row);
 }
 
-/** All that decides how a line looks. */
+/**
+ * All that decides how a line looks.
+ *
+ * @type {(view: TextView, section: number, row: number, options: TextOptions) => string}
+ */
 function lineStamp(view, section, row, options) {
   const looks = entitiesOfLine(view, section, row).map((entity) => [
     entity.id,
@@ -49,6 +69,7 @@ function lineStamp(view, section, row, options) {
   return JSON.stringify(looks);
 }
 
+/** @type {(view: TextView, section: number, row: number, line: Line, options: TextOptions) => HTMLElement} */
 function textLine(view, section, row, line, options) {
   const starts = new Map(entitiesOfLine(view, section, row).map((entity) => [entity.start, entity]));
   const spans = [];
@@ -63,6 +84,7 @@ function textLine(view, section, row, line, options) {
   return element("p", { class: "text-line", data: { section, line: row, stamp } }, spans, extra);
 }
 
+/** @type {(entity: Entity, words: Word[], options: TextOptions) => HTMLElement} */
 function entitySpan(entity, words, options) {
   const { class: more = "", data = {}, ...props } = options.entityProps ? options.entityProps(entity) : {};
   return element(
@@ -73,6 +95,7 @@ function entitySpan(entity, words, options) {
   );
 }
 
+/** @type {(word: Word) => HTMLElement} */
 function wordSpan(word) {
   return element(
     "span",
@@ -81,27 +104,41 @@ function wordSpan(word) {
   );
 }
 
-/** A word's text; where the release has none, one box per character, so that lengths still show. */
+/**
+ * A word's text; where the release has none, one box per character, so that lengths still show.
+ *
+ * @param {Word} word
+ */
 export function shownWord(word) {
   return word.text === null ? "▯".repeat(Math.max(word.end - word.start, 1)) : word.text;
 }
 
-/** An entity's text, made of its words; boxes where there is none. */
+/**
+ * An entity's text, made of its words; boxes where there is none.
+ *
+ * @param {TextView} view
+ * @param {Entity} entity
+ */
 export function shownEntity(view, entity) {
   const words = view.sections[entity.section].lines[entity.line].words.slice(entity.start, entity.end);
   return words.map(shownWord).join("");
 }
 
-/** Where every entity of `host` stands, in pixels from the top left of `host`; the first row of one that wraps. */
+/**
+ * Where every entity of `host` stands, in pixels from the top left of `host`; the first row of one that wraps.
+ *
+ * @param {HTMLElement} host
+ * @returns {Map<string, Box>}
+ */
 export function measureEntities(host) {
   const origin = host.getBoundingClientRect();
   const places = new Map();
-  for (const span of host.querySelectorAll("[data-entity]")) {
+  for (const span of findAll(host, "[data-entity]")) {
     const box = span.getClientRects()[0];
     if (!box) continue;
     const left = box.left - origin.left + host.scrollLeft;
     const top = box.top - origin.top + host.scrollTop;
-    places.set(span.dataset.entity, { left, top, right: left + box.width, bottom: top + box.height });
+    places.set(span.dataset.entity ?? "", { left, top, right: left + box.width, bottom: top + box.height });
   }
   return places;
 }
