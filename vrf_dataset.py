@@ -31,11 +31,11 @@ import datasets
 from datasets.fingerprint import Hasher
 
 import recipeflow
+from recipeflow.dataset.folds import assign_folds
 from recipeflow.errors import EmptyReleaseError, InvalidReleaseError, ReleaseProblem, UsageError
-from recipeflow.folds import assign_folds
 from recipeflow.graph import pair_objects
-from recipeflow.recipe import IOB2_TAGS, LABELS, TAGS, Line, Recipe, frame_name
 from recipeflow.release import read_frames, read_info, read_release, release_fingerprint, scan_release
+from recipeflow.release.recipe import IOB2_TAGS, LABELS, TAGS, Line, Recipe, frame_name
 
 DESCRIPTION = """\
 Visual Recipe Flow (VRF): recipes in Japanese, the flow of their cooking actions as a graph, and a pair of images, \

@@ -9,8 +9,8 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 
 from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
-from recipeflow.batches import PairBatch, PairTensors
-from recipeflow.presets import TrainingConfig
+from recipeflow.pairs.batches import PairBatch, PairTensors
+from recipeflow.training.settings import TrainingConfig
 
 Rows = dict[str, torch.Tensor]
 

@@ -36,8 +36,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from recipeflow.recipe import Flow, Line, Recipe, StateChange, Word, word_id
 from recipeflow.release import ReleaseWriter
+from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, Word, word_id
 from tests.annotate.serving import AnnotationServer
 from tests.browser.chromium import FLAGS, find_chromium
 

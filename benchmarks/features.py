@@ -25,10 +25,16 @@ from _timing import speeds_in_turns
 from accelerate import PartialState
 from PIL import Image, ImageDraw
 
-from recipeflow.backbone import FrozenBackbone, in_lanes, intra_op_threads, lanes_and_threads, transform_config
-from recipeflow.dataset_frames import FrameIndex, index_frames
-from recipeflow.feature_cache import CacheKey, FeatureCache
-from recipeflow.features import compute_share
+from recipeflow.dataset.frames import FrameIndex, index_frames
+from recipeflow.features.backbone import (
+    FrozenBackbone,
+    in_lanes,
+    intra_op_threads,
+    lanes_and_threads,
+    transform_config,
+)
+from recipeflow.features.cache import CacheKey, FeatureCache
+from recipeflow.features.compute import compute_share
 
 TARGET = 0.90
 SIZE = 320

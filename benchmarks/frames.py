@@ -24,7 +24,7 @@ import numpy as np
 from _timing import speeds_in_turns
 from PIL import Image
 
-from recipeflow.frames import QUALITY, VIDEO, Job, sample_recipe
+from recipeflow.download.frames import QUALITY, VIDEO, Job, sample_recipe
 from recipeflow.kitchen.cooking import cook_recipe
 
 TARGET = 0.85

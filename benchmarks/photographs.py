@@ -16,15 +16,15 @@ from pathlib import Path
 
 from PIL import Image, ImageChops, ImageEnhance, ImageFilter, ImageOps
 
-from recipeflow.build import build_dataset
-from recipeflow.comparison import compare_experiments, comparison_notes, comparison_table
-from recipeflow.experiment import Experiment, run_experiment
+from recipeflow.dataset.build import build_dataset
+from recipeflow.experiment.compare import compare_experiments, comparison_notes, comparison_table
+from recipeflow.experiment.jobs import Experiment, run_experiment
+from recipeflow.experiment.paper import parse_folds
 from recipeflow.kitchen.writer import tagged_line
-from recipeflow.presets import get_preset
-from recipeflow.recipe import Flow, Line, Recipe, StateChange, word_id
-from recipeflow.release_info import ReleaseInfo
-from recipeflow.rows import parse_folds
-from recipeflow.writing import ReleaseWriter
+from recipeflow.release.info import ReleaseInfo
+from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, word_id
+from recipeflow.release.writing import ReleaseWriter
+from recipeflow.training.settings import get_preset
 
 SIZE = 256
 INGREDIENTS = 120

@@ -17,10 +17,10 @@ from _baselines import make_model
 from training import BACKBONES, INPUTS, make_data
 
 from processing_vrf import VRFProcessor
-from recipeflow.metrics import rank_targets
-from recipeflow.presets import TrainingConfig
+from recipeflow.evaluation.metrics import rank_targets
 from recipeflow.progress import TrainingProgress
-from recipeflow.training import VRFTrainer
+from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.trainer import VRFTrainer
 
 WIDTH = 1280
 

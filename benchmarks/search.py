@@ -32,7 +32,7 @@ import pyarrow as pa
 from PIL import Image
 
 from index_vrf import EMBEDDING, VRFIndex
-from recipeflow import search_index
+from recipeflow.search import index as search_index
 
 TARGET = 0.95
 WIDTH, LATENT, K = 128, 16, 10

@@ -17,10 +17,10 @@ import torch
 from _baselines import bare_loop, make_model, plain_batch, trainer_seconds
 
 from processing_vrf import VRFProcessor
-from recipeflow.batches import PairTensors
-from recipeflow.presets import TrainingConfig
+from recipeflow.pairs.batches import PairTensors
 from recipeflow.progress import TrainingProgress
-from recipeflow.training import VRFTrainer
+from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.trainer import VRFTrainer
 
 BACKBONES = {1280: "tf_efficientnet_lite0", 2048: "resnet50.tv_in1k"}
 INPUTS = ("action", "object", "image")

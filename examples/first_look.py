@@ -5,8 +5,8 @@ It is what anyone would write in a notebook: load the three configs, print three
 
 from datasets import load_dataset
 
+from recipeflow.drawing.contact_sheet import contact_sheet, pick_varied, save_picture
 from recipeflow.release import read_info
-from recipeflow.report import contact_sheet, pick_varied, save_picture
 
 recipes = load_dataset("vrf", "recipes", split="train")
 flow_graphs = load_dataset("vrf", "flow_graphs", split="train")

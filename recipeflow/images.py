@@ -5,13 +5,14 @@ And small pictures of them, for pages that show many.
 
 from __future__ import annotations
 
+import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from recipeflow.errors import UsageError
+from recipeflow.errors import BrokenImageError, UsageError
 
 FORMATS = ("JPEG", "PNG", "WEBP")
 """What a frame may be in spite of its name. Not all that Pillow opens: some formats run other programs."""
@@ -82,3 +83,40 @@ def encode(picture: Image.Image, kind: str = "JPEG", **options: int) -> bytes:
     buffer = io.BytesIO()
     picture.save(buffer, kind, **options)
     return buffer.getvalue()
+
+
+THUMBNAIL_QUALITY = 72
+
+
+def thumbnail(data: bytes, side: int) -> str | None:
+    """An encoded image as the address of a small, square WebP; ``None`` if it cannot be read."""
+    try:
+        picture = ImageOps.fit(open_small(data, (2 * side, 2 * side)), (side, side))
+    except Exception:  # a damaged header can make Pillow's plugins raise nearly anything
+        return None
+    return data_address("image/webp", encode(picture, "WEBP", quality=THUMBNAIL_QUALITY, method=4))
+
+
+def data_address(kind: str, content: bytes) -> str:
+    """Content as an address that holds it."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+LARGEST_ON_PAGE = 480
+"""Pixels of the longer side."""
+
+PAGE_QUALITY = 85
+
+
+def page_picture(data: bytes, name: str) -> bytes:
+    """A frame as a JPEG of at most ``LARGEST_ON_PAGE`` pixels; one that is that already stays as it is, byte for byte.
+
+    Raises:
+        BrokenImageError: If it is no image.
+    """
+    if (reason := image_problem(data)) is not None:
+        raise BrokenImageError(f"expected an image, {reason}", file=name, value=name)
+    with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+        if image.format == "JPEG" and max(image.size) <= LARGEST_ON_PAGE:
+            return data
+    return encode(open_small(data, (LARGEST_ON_PAGE, LARGEST_ON_PAGE)), quality=PAGE_QUALITY)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from recipeflow.recipe import Flow, Line, Recipe, StateChange, Word, word_id
 from recipeflow.release import ReleaseInfo, ReleaseWriter
+from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, Word, word_id
 
 INFO = ReleaseInfo(
     source="hand-made", licence="MIT", version="1", glossary={"きゅうり": "cucumber"}, details={"seed": 7}

@@ -13,16 +13,16 @@ from transformers.utils import logging
 from typer.testing import CliRunner
 
 from recipeflow import progress
-from recipeflow.build import build_dataset
 from recipeflow.cli import app
-from recipeflow.download_report import DownloadProgress
-from recipeflow.presets import TrainingConfig
+from recipeflow.dataset.build import build_dataset
+from recipeflow.download.report import DownloadProgress
 from recipeflow.progress import TrainingProgress, duration, progress_bar
-from recipeflow.runs import prepare_run
-from recipeflow.training import VRFTrainer
+from recipeflow.training.runs import prepare_run
+from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.trainer import VRFTrainer
+from tests.features.test_features import BACKBONE, save_weights
 from tests.making import make_release
-from tests.pairing import OFFLINE, SMALL, make_pairs
-from tests.test_features import BACKBONE, save_weights
+from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
 
 ROOT = Path(__file__).parents[1]
 

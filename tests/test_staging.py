@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recipeflow.errors import OutputExistsError, SaveError
-from recipeflow.staging import StagedFolder
+from recipeflow.files import StagedFolder
 
 MARKER = "marker.txt"
 ROOT = Path(__file__).parents[1]
@@ -140,7 +140,7 @@ def test_a_folder_that_had_just_stepped_aside_comes_back(tmp_path):
 KILLED = """
 import sys, time
 from pathlib import Path
-from recipeflow.staging import StagedFolder
+from recipeflow.files import StagedFolder
 with StagedFolder(Path(sys.argv[1]), "marker.txt", overwrite=True) as folder:
     (folder / "marker.txt").write_text("half")
     print("writing", flush=True)
@@ -170,7 +170,7 @@ def test_a_killed_run_leaves_the_target_as_it_was(tmp_path, old):
 REPLACING = """
 import sys
 from pathlib import Path
-from recipeflow.staging import StagedFolder
+from recipeflow.files import StagedFolder
 number = 0
 while True:
     with StagedFolder(Path(sys.argv[1]), "marker.txt", overwrite=True) as folder:

@@ -17,7 +17,7 @@ from recipeflow.annotate.requests import ApiError, Json, error_body, read_body, 
 from recipeflow.annotate.store import Layer, Saved
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.errors import ConflictError
-from recipeflow.recipe import LABELS, TAGS
+from recipeflow.release.recipe import LABELS, TAGS
 
 FOR_GOOD = "private, max-age=31536000, immutable"
 

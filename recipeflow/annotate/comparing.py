@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from recipeflow.agreement import Agreement, measure_agreement
 from recipeflow.annotate.document import STEPS, Document
 from recipeflow.annotate.items import list_items
 from recipeflow.annotate.store import Layer, Store
-from recipeflow.recipe import Recipe
+from recipeflow.graph.agreement import Agreement, measure_agreement
+from recipeflow.release.recipe import Recipe
 
 
 def layer_recipes(store: Store, layer: Layer, recipe_id: str | None = None, done: bool = False) -> Iterator[Recipe]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from recipeflow.download.text import normalise
 from recipeflow.errors import DamagedDatabaseError, RefusedError
-from recipeflow.parsing import RecipeParser, id_problem, recipe_to_json
-from recipeflow.recipe import Line, Recipe
-from recipeflow.segmentation import load_segmenter, segment
-from recipeflow.text import normalise
+from recipeflow.language.segmentation import load_segmenter, segment
+from recipeflow.release.parsing import RecipeParser, id_problem, recipe_to_json
+from recipeflow.release.recipe import Line, Recipe
 
 
 def recipe_to_row(recipe: Recipe) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from recipeflow.graph import trace_objects
-from recipeflow.recipe import Flow, Line, Recipe, StateChange, Word, word_id
+from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, Word, word_id
 
 STEPS = ("words", "flows", "frames")
 SIDES = ("before", "after")

@@ -22,7 +22,7 @@ from recipeflow.annotate.requests import LARGEST_IMPORT, ApiError, Json, read_bo
 from recipeflow.annotate.store import FROM_WORDS, GOLD, Layer
 from recipeflow.annotate.workspace import Imported
 from recipeflow.errors import RefusedError, RequestError, short
-from recipeflow.parsing import id_problem
+from recipeflow.release.parsing import id_problem
 
 
 class ExchangeApi(Api):

@@ -6,16 +6,15 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recipeflow.annotate.brat import CONFIGURATION, configuration, write_brat
 from recipeflow.annotate.document import STEPS, Document
 from recipeflow.annotate.store import FROM_RELEASE, Layer, Store
-from recipeflow.annotate.text_files import write_text_files
-from recipeflow.durable import write_aside
+from recipeflow.corpora.brat import CONFIGURATION, configuration, write_brat
+from recipeflow.corpora.text_files import write_text_files
 from recipeflow.errors import RefusedError
-from recipeflow.recipe import Recipe
-from recipeflow.recipe_files import recipe_folder
+from recipeflow.files import StagedFolder, write_aside
 from recipeflow.release import ReleaseInfo, read_info, write_release
-from recipeflow.staging import StagedFolder
+from recipeflow.release.recipe import Recipe
+from recipeflow.release.recipe_files import recipe_folder
 
 FORMATS = ("release", "text", "brat")
 LIST = "recipes.txt"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from recipeflow.annotate.document import AnnotatedFlow, Document
 from recipeflow.annotate.words import find_entity
 from recipeflow.errors import RefusedError
-from recipeflow.recipe import LABELS
+from recipeflow.release.recipe import LABELS
 
 
 def add_flow(document: Document, flow: AnnotatedFlow) -> Document:

@@ -9,8 +9,8 @@ from pathlib import Path
 from recipeflow.annotate.comparing import layer_recipes
 from recipeflow.annotate.store import Layer, Store
 from recipeflow.errors import UsageError
-from recipeflow.recipe import Recipe
 from recipeflow.release import read_release
+from recipeflow.release.recipe import Recipe
 
 
 @contextmanager

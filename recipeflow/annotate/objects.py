@@ -9,7 +9,7 @@ from recipeflow.annotate.document import NOT_VISIBLE, SIDES, AnnotatedPair, Docu
 from recipeflow.annotate.effects import Effects
 from recipeflow.annotate.words import find_entity
 from recipeflow.errors import RefusedError
-from recipeflow.parsing import LARGEST
+from recipeflow.release.parsing import LARGEST
 
 
 def find_object(document: Document, key: str) -> tuple[AnnotatedPair, int]:

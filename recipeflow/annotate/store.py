@@ -25,7 +25,7 @@ from recipeflow.annotate.operations import apply, read_operation
 from recipeflow.annotate.patches import Patch, apply_patch, turn
 from recipeflow.annotate.schema import connect, take_lock, translated
 from recipeflow.errors import ConflictError, RefusedError
-from recipeflow.recipe import Recipe
+from recipeflow.release.recipe import Recipe
 
 SNAPSHOT_EVERY = 50
 ANNOTATOR, GOLD = "annotator", "gold"

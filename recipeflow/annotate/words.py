@@ -14,7 +14,7 @@ import networkx as nx
 from recipeflow.annotate.document import AnnotatedEntity, AnnotatedFlow, AnnotatedPair, Document, HandList
 from recipeflow.annotate.effects import Effects
 from recipeflow.errors import RefusedError
-from recipeflow.recipe import TAGS
+from recipeflow.release.recipe import TAGS
 
 
 def find_entity(document: Document, entity_id: str) -> AnnotatedEntity:

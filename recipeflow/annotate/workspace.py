@@ -19,10 +19,10 @@ from recipeflow.annotate.items import Item, list_items
 from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
 from recipeflow.annotate.views import changing_view, fixed_view, progress
 from recipeflow.errors import RefusedError, ReleaseProblem, UsageError
-from recipeflow.parsing import ANNOTATIONS, id_problem
-from recipeflow.recipe import Recipe
-from recipeflow.recipe_files import TEXTS, read_text, recipe_folder
 from recipeflow.release import scan_release
+from recipeflow.release.parsing import ANNOTATIONS, id_problem
+from recipeflow.release.recipe import Recipe
+from recipeflow.release.recipe_files import TEXTS, read_text, recipe_folder
 from recipeflow.web.pictures import Film, Pictures, read_film
 
 _LAYER_NAME = re.compile(r"[\w-][\w.-]{0,39}")

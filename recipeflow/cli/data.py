@@ -56,7 +56,7 @@ def check(
 
     Example:  vrf check kitchen
     """
-    from recipeflow.checking import check_with_progress
+    from recipeflow.release.checking import check_with_progress
 
     report = check_with_progress(release)
     if as_json:
@@ -79,8 +79,8 @@ def stats(
 
     Example:  vrf stats kitchen --markdown > STATISTICS.md
     """
+    from recipeflow.graph.statistics import NOTE, compute_statistics
     from recipeflow.release import read_info, read_release
-    from recipeflow.statistics import NOTE, compute_statistics
 
     if as_json and as_markdown:
         raise UsageError("expected one of --json and --markdown, found both; choose one")
@@ -117,9 +117,9 @@ def build(
     """
     import datasets
 
-    from recipeflow.build import build_dataset
-    from recipeflow.checking import print_problems
+    from recipeflow.dataset.build import build_dataset
     from recipeflow.progress import has_terminal
+    from recipeflow.release.checking import print_problems
 
     if not has_terminal(errors):
         datasets.disable_progress_bars()

@@ -36,8 +36,8 @@ def download(
 
     Example:  vrf download official --used-only
     """
-    from recipeflow.download import DownloadPlan, download_annotations, download_release
-    from recipeflow.fetch import Manners
+    from recipeflow.download.downloading import DownloadPlan, download_annotations, download_release
+    from recipeflow.download.fetch import Manners
 
     manners = Manners(pause=pause, allowed_hosts=tuple(allow_host or ()))
     plan = DownloadPlan(annotations, site=site, manners=manners, video_limit=max_video_size * 1_000_000)
@@ -72,7 +72,7 @@ def frames(
 
     Example:  vrf frames release --used-only
     """
-    from recipeflow.frames import FAILED, NO_VIDEO, TRUNCATED, sample_release
+    from recipeflow.download.frames import FAILED, NO_VIDEO, TRUNCATED, sample_release
 
     with resumable("finished recipes are kept: run the same command again to resume"):
         report = sample_release(release, quality, used_only, workers, overwrite)

@@ -21,7 +21,7 @@ from recipeflow.cli.shared import (
     quiet_in_pipes,
     resumable,
 )
-from recipeflow.folders import DEFAULT_MODEL
+from recipeflow.dataset.folder import DEFAULT_MODEL
 
 PresetOption = Annotated[str, typer.Option(help="Training settings: paper, fast or best.")]
 ContextOption = Annotated[
@@ -65,14 +65,14 @@ def features(
 
     Example:  vrf features vrf
     """
-    from recipeflow.folders import check_dataset
-    from recipeflow.presets import check_views
+    from recipeflow.dataset.folder import check_dataset
+    from recipeflow.training.settings import check_views
 
     check_views(views)
     check_dataset(dataset)
     from accelerate import PartialState
 
-    from recipeflow.features import compute_features
+    from recipeflow.features.compute import compute_features
 
     options = {"batch_size": batch_size, "precision": precision, "compile": compile, "views": views}
     with resumable("what is computed is kept: run the same command again to resume"):
@@ -137,11 +137,11 @@ def train(
 
     Example:  vrf train vrf --fold 0 --out run
     """
-    from recipeflow.folders import check_dataset
-    from recipeflow.folds import split_folds
+    from recipeflow.dataset.folder import check_dataset
+    from recipeflow.dataset.folds import split_folds
+    from recipeflow.files import check_writable
     from recipeflow.hub import check_push
-    from recipeflow.presets import get_preset
-    from recipeflow.saving import check_writable
+    from recipeflow.training.settings import get_preset
 
     config = get_preset(
         preset,
@@ -165,7 +165,7 @@ def train(
     check_writable(out)
     if push_to:
         check_push(push_to)
-    from recipeflow.runs import start_training
+    from recipeflow.training.runs import start_training
 
     source = {"backbone": backbone, "weights": weights, "cache": cache}
     quiet_in_pipes()
@@ -210,18 +210,18 @@ def evaluate(
 
     Example:  vrf evaluate vrf --model run/model --fold 0
     """
-    from recipeflow.folders import check_dataset, find_model_folder
-    from recipeflow.folds import FOLDS, split_folds
+    from recipeflow.dataset.folder import check_dataset, find_model_folder
+    from recipeflow.dataset.folds import FOLDS, split_folds
 
     folds = range(FOLDS) if fold is None else split_folds(fold)[1]
     check_dataset(dataset)
     find_model_folder(model)
-    from recipeflow.dataset_digest import dataset_digest
-    from recipeflow.dataset_opening import open_dataset
-    from recipeflow.evaluation import evaluate, evaluate_by_fold, make_evaluation_set
-    from recipeflow.held_out import seen_folds
+    from recipeflow.dataset.digest import dataset_digest
+    from recipeflow.dataset.opening import open_dataset
+    from recipeflow.evaluation.held_out import seen_folds
+    from recipeflow.evaluation.ranking import evaluate, evaluate_by_fold, make_evaluation_set
     from recipeflow.processes import refuse_launch
-    from recipeflow.runs import open_trained
+    from recipeflow.training.runs import open_trained
 
     refuse_launch("vrf evaluate")
     dataset = open_dataset(dataset)
@@ -268,17 +268,17 @@ def experiment(
 
     Example:  vrf experiment vrf --folds 0,1,2 --out experiment
     """
-    from recipeflow.folders import check_dataset
-    from recipeflow.presets import get_preset
-    from recipeflow.rows import parse_folds, parse_rows
-    from recipeflow.saving import check_writable
+    from recipeflow.dataset.folder import check_dataset
+    from recipeflow.experiment.paper import parse_folds, parse_rows
+    from recipeflow.files import check_writable
+    from recipeflow.training.settings import get_preset
 
     config = get_preset(preset, feature_precision=precision, views=views).with_context(context)
     names, numbers = [row.name for row in parse_rows(rows.split(","))], parse_folds(folds)
     check_dataset(dataset)
     check_writable(out)
-    from recipeflow.experiment import Experiment, run_experiment
-    from recipeflow.results import results_notes, short_table
+    from recipeflow.experiment.jobs import Experiment, run_experiment
+    from recipeflow.experiment.results import results_notes, short_table
 
     plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, config, inner)
     with resumable(f"finished jobs are kept in {out}: run the same command again to resume"):
@@ -310,15 +310,15 @@ def report(
 
     Example:  vrf report experiment --dataset vrf
     """
-    from recipeflow.folders import check_dataset
-    from recipeflow.results import find_results
-    from recipeflow.saving import check_writable
+    from recipeflow.dataset.folder import check_dataset
+    from recipeflow.experiment.results import find_results
+    from recipeflow.files import check_writable
 
     find_results(folder)
     if dataset is not None:
         check_dataset(dataset)
     check_writable(folder if out is None else out.parent)
-    from recipeflow.report_page import write_report
+    from recipeflow.experiment.report.page import write_report
 
     output.print(f"wrote {write_report(folder, dataset, out)}", markup=False, soft_wrap=True)
 
@@ -335,7 +335,7 @@ def compare(
 
     Example:  vrf compare experiment-paper experiment-best
     """
-    from recipeflow.comparison import PAPER_METRICS, compare_experiments, comparison_notes, comparison_table
+    from recipeflow.experiment.compare import PAPER_METRICS, compare_experiments, comparison_notes, comparison_table
 
     comparisons = compare_experiments(first, second, row)
     names = first.name, second.name

@@ -28,8 +28,8 @@ def program(
 
     Example:  vrf program kitchen kitchen-0-0003
     """
-    from recipeflow.program import make_program, survey_programs
-    from recipeflow.program_text import format_program, program_to_json
+    from recipeflow.graph.program import make_program, survey_programs
+    from recipeflow.graph.program_text import format_program, program_to_json
     from recipeflow.release import read_release, scan_release
 
     if recipe_id is not None:
@@ -65,8 +65,8 @@ def agreement(
 
     Example:  vrf agreement first second --markdown > AGREEMENT.md
     """
-    from recipeflow.agreement import measure_agreement
     from recipeflow.annotate.layers import read_annotation
+    from recipeflow.graph.agreement import measure_agreement
 
     if as_json and as_markdown:
         raise UsageError("expected one of --json and --markdown, found both; choose one")

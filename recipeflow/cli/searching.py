@@ -19,8 +19,8 @@ from recipeflow.cli.shared import (
     output,
     quiet_in_pipes,
 )
+from recipeflow.dataset.folder import DEFAULT_MODEL
 from recipeflow.errors import UsageError
-from recipeflow.folders import DEFAULT_MODEL
 
 WeightsFileOption = Annotated[
     str | None,
@@ -44,13 +44,13 @@ def index(
 
     Example:  vrf index vrf --model run/model
     """
-    from recipeflow.folders import check_dataset
+    from recipeflow.dataset.folder import check_dataset
 
     check_dataset(dataset)
     _check_own_model(model)
     from recipeflow.processes import refuse_launch
-    from recipeflow.runs import load_trained
     from recipeflow.search import Retriever
+    from recipeflow.training.runs import load_trained
 
     refuse_launch("vrf index")
     quiet_in_pipes()
@@ -91,9 +91,9 @@ def calibrate(
 
     Example:  vrf calibrate vrf --model run/model
     """
-    from recipeflow.folders import check_dataset
-    from recipeflow.folds import split_folds
-    from recipeflow.saving import check_writable
+    from recipeflow.dataset.folder import check_dataset
+    from recipeflow.dataset.folds import split_folds
+    from recipeflow.files import check_writable
 
     if not 0 < right <= 1:
         raise UsageError(f"expected --right above 0 and up to 1, a share of right answers, found {right}")
@@ -103,14 +103,14 @@ def calibrate(
     _check_own_model(model)
     if plot is not None:
         check_writable(plot.parent)
-    from recipeflow.calibrating import FEW, PLOT, calibrate_kinds, expected_temperature, save_calibration
-    from recipeflow.calibration_plot import save_plot
-    from recipeflow.dataset_digest import dataset_digest
-    from recipeflow.dataset_opening import open_dataset
-    from recipeflow.held_out import choose_folds
+    from recipeflow.dataset.digest import dataset_digest
+    from recipeflow.dataset.opening import open_dataset
+    from recipeflow.evaluation.held_out import choose_folds
     from recipeflow.processes import refuse_launch
-    from recipeflow.query_kinds import ask_by_kind
-    from recipeflow.runs import open_trained
+    from recipeflow.search.calibrating import FEW, PLOT, calibrate_kinds, expected_temperature, save_calibration
+    from recipeflow.search.calibration_plot import save_plot
+    from recipeflow.search.query_kinds import ask_by_kind
+    from recipeflow.training.runs import open_trained
 
     refuse_launch("vrf calibrate")
     quiet_in_pipes()
@@ -174,8 +174,8 @@ def search(
     query = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
     _check_search(query, model, dataset, picture)
     from index_vrf import missed_words
-    from recipeflow.runs import load_trained
-    from recipeflow.search import Retriever, find_model, load_calibration
+    from recipeflow.search.retriever import Retriever, find_model, load_calibration
+    from recipeflow.training.runs import load_trained
 
     quiet_in_pipes()
     if dataset is None:
@@ -205,9 +205,9 @@ def search(
 
 def _check_search(query: dict[str, Any], model: str, dataset: Path | None, picture: Path | None) -> None:
     """Refuse what cannot work before a second is spent on loading libraries and the model."""
-    from recipeflow.folders import check_dataset, check_index, find_model_folder
+    from recipeflow.dataset.folder import check_dataset, check_index, find_model_folder
+    from recipeflow.files import check_writable
     from recipeflow.images import check_picture
-    from recipeflow.saving import check_writable
 
     if all(value is None for value in query.values()):
         raise UsageError("expected a query, found none; give --action, --object or --image")
@@ -224,8 +224,8 @@ def _check_search(query: dict[str, Any], model: str, dataset: Path | None, pictu
 
 def _check_own_model(model: Path) -> None:
     """Refuse a model that is not a folder here, or one that nothing can be added to."""
-    from recipeflow.folders import find_model_folder
-    from recipeflow.saving import check_writable
+    from recipeflow.dataset.folder import find_model_folder
+    from recipeflow.files import check_writable
 
     if find_model_folder(model) is None:
         raise UsageError(
@@ -271,8 +271,8 @@ def _print_answers(rows: list[dict[str, Any]], candidates: int) -> None:
 def _draw(query: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None:
     from PIL import Image
 
-    from recipeflow.report import save_picture
-    from recipeflow.search_picture import search_picture
+    from recipeflow.drawing.contact_sheet import save_picture
+    from recipeflow.search.picture import search_picture
 
     image = query["image"] and Image.open(query["image"])
     save_picture(search_picture(query | {"image": image}, rows), path)

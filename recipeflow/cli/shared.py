@@ -13,7 +13,7 @@ from rich.console import Console
 from recipeflow import __version__
 from recipeflow.cli.help_pages import App, HelpGroup
 from recipeflow.errors import StoppedError, VRFError, causes
-from recipeflow.saving import ONLY_WRITING, cannot_write, failed_path, write_failure
+from recipeflow.files import ONLY_WRITING, cannot_write, failed_path, write_failure
 
 
 class Commands(HelpGroup):

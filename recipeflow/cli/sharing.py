@@ -15,7 +15,7 @@ from recipeflow.cli.help_pages import App
 from recipeflow.cli.shared import app, errors, output
 
 if TYPE_CHECKING:
-    from recipeflow.transfer import Push
+    from recipeflow.hub.transfer import Push
 
 push = App(no_args_is_help=True, help="Send a dataset or a model to the Hub, as one commit.")
 pull = App(no_args_is_help=True, help="Fetch a dataset or a model from the Hub into a folder.")
@@ -77,7 +77,7 @@ def push_model(
     Example:  vrf push model run OWNER/NAME --dataset OWNER/DATASET \\
                 --results experiment/results.json
     """
-    from recipeflow.folders import find_package
+    from recipeflow.dataset.folder import find_package
     from recipeflow.images import check_card_picture
 
     find_package(folder)
@@ -135,7 +135,7 @@ def _transfer(work: Callable[[], Any]) -> Any:
 
 def _stop(number: int, frame: object) -> None:
     """End the process: the client's threads would first finish their files, and nothing here needs them to."""
-    from recipeflow.hub_errors import GO_ON
+    from recipeflow.hub_client import GO_ON
 
     errors.print(f"\ninterrupted; {GO_ON}", soft_wrap=True)
     os._exit(130)

@@ -11,9 +11,9 @@ from typing import Any
 from recipeflow.explore.graph_view import graph_views
 from recipeflow.explore.tracing import find_carriers, follow_ingredients, light_actions
 from recipeflow.graph import pair_objects
-from recipeflow.program import Argument, Mention, Program, is_input, make_program
-from recipeflow.program_text import format_program
-from recipeflow.recipe import LABELS, Recipe
+from recipeflow.graph.program import Argument, Mention, Program, is_input, make_program
+from recipeflow.graph.program_text import format_program
+from recipeflow.release.recipe import LABELS, Recipe
 from recipeflow.web.views import recipe_view
 
 HasPicture = Callable[[int], bool]

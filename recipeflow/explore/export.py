@@ -11,10 +11,10 @@ from pathlib import Path
 import recipeflow
 from recipeflow.errors import BrokenImageError, ReleaseProblem, UsageError, VRFError
 from recipeflow.explore.library import Library
-from recipeflow.explore.pictures import page_picture
 from recipeflow.explore.site import data_script, page_files
-from recipeflow.recipe import Recipe, frame_name
-from recipeflow.staging import StagedFolder
+from recipeflow.files import StagedFolder
+from recipeflow.images import page_picture
+from recipeflow.release.recipe import Recipe, frame_name
 
 MARKER = "vrf_explore.json"
 """What was written. Only this module writes it, so a folder that has it may be replaced."""

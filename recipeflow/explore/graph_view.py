@@ -7,8 +7,8 @@ from typing import Any
 import networkx as nx
 
 from recipeflow.graph import build_graph
-from recipeflow.graph_layout import lay_out
-from recipeflow.recipe import Recipe
+from recipeflow.graph.layout import lay_out
+from recipeflow.release.recipe import Recipe
 
 MODIFIES = "other-mod"
 

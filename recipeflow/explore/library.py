@@ -16,7 +16,7 @@ from typing import Any
 from recipeflow.errors import EmptyReleaseError, VRFError
 from recipeflow.explore.catalogue import Entry, HasPicture, catalogue_entry, recipe_page
 from recipeflow.explore.sources import Source
-from recipeflow.recipe import LABELS, TAGS, Recipe
+from recipeflow.release.recipe import LABELS, TAGS, Recipe
 
 CHUNK = 100
 """Recipes in a chunk of the index."""

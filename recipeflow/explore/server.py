@@ -12,8 +12,8 @@ from starlette.routing import Route
 
 from recipeflow.errors import BrokenImageError, VRFError
 from recipeflow.explore.library import Library
-from recipeflow.explore.pictures import page_picture
 from recipeflow.explore.site import data_script, page_files
+from recipeflow.images import page_picture
 
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 KEPT = {"cache-control": "private, max-age=3600"}

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from recipeflow.errors import SourceFolderError
-from recipeflow.parsing import ANNOTATIONS
-from recipeflow.recipe import Recipe
 from recipeflow.release import CheckedRecipe, ReleaseInfo, read_info, scan_release
+from recipeflow.release.parsing import ANNOTATIONS
+from recipeflow.release.recipe import Recipe
 
 BUILT = "recipes/*.parquet"
 
@@ -66,7 +66,7 @@ def open_source(folder: str | Path) -> Source:
         return ReleaseSource(folder)
     if any(folder.glob(BUILT)):
         # Only here, because a release folder is read without Parquet.
-        from recipeflow.explore.dataset_source import DatasetSource
+        from recipeflow.dataset.recipes import DatasetSource
 
         return DatasetSource(folder)
     found = "no such folder" if not folder.exists() else "neither of the two" if folder.is_dir() else "a file"

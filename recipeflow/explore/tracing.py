@@ -9,8 +9,8 @@ from typing import Any
 import networkx as nx
 
 from recipeflow.graph import ImagePair, trace_objects
-from recipeflow.program import OBJECT, PASSES_ON, STANDS_FOR, Program
-from recipeflow.recipe import Flow, Recipe
+from recipeflow.graph.program import OBJECT, PASSES_ON, STANDS_FOR, Program
+from recipeflow.release.recipe import Flow, Recipe
 
 MEMBER = "F-set"
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from recipeflow.cores import available_cores
 from recipeflow.errors import UsageError
 from recipeflow.kitchen.camera import Camera, Look
 from recipeflow.kitchen.film import Film, render_film, shoot_film
@@ -17,10 +16,10 @@ from recipeflow.kitchen.pantry import open_shelf
 from recipeflow.kitchen.plan import Plan
 from recipeflow.kitchen.planner import plan_recipe
 from recipeflow.kitchen.writer import add_meanings, write_recipe
+from recipeflow.processes import available_cores, no_interrupts
 from recipeflow.progress import progress_bar
-from recipeflow.recipe import Recipe
 from recipeflow.release import ReleaseInfo, ReleaseWriter
-from recipeflow.workers import no_interrupts
+from recipeflow.release.recipe import Recipe
 
 SOURCE = "simulated"
 VERSION = "1"

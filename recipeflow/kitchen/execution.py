@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from recipeflow.errors import ExecutionError, short
+from recipeflow.graph.program import OBJECT, STANDS_FOR, Mention, Program
 from recipeflow.kitchen.pantry import PANTRY
 from recipeflow.kitchen.plan import Plan
 from recipeflow.kitchen.verbs import CONTAINER_WORDS, CUT_MANNERS, VERBS
 from recipeflow.kitchen.world import BOARD, BOWL, POT, SMALL_BOWL, Portion, Stuff
-from recipeflow.program import OBJECT, STANDS_FOR, Mention, Program
 
 HABITS = dict.fromkeys((name for name, verb in VERBS.items() if verb.tool == "knife"), BOARD) | dict.fromkeys(
     ("水気を切る", "拭き取る", "ふる", "さらす", "潰す"), BOWL

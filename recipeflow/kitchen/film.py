@@ -14,7 +14,7 @@ from recipeflow.kitchen.camera import Camera, encode
 from recipeflow.kitchen.plan import Plan, Step
 from recipeflow.kitchen.world import Scene, Stuff, perform
 from recipeflow.kitchen.writer import WrittenAction
-from recipeflow.recipe import StateChange
+from recipeflow.release.recipe import StateChange
 
 VISIBLE = {"both": 0.708, "post": 0.132, "pre": 0.020, "none": 0.140}
 PREPARATION_VISIBLE = {"both": 0.30, "post": 0.12, "pre": 0.02, "none": 0.56}

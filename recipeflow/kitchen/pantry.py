@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from recipeflow.characters import widen
 from recipeflow.errors import UsageError
+from recipeflow.language.characters import widen
 
 Words = tuple[str, ...]
 SHELVES = ("all", "first", "second")

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from recipeflow.characters import widen
 from recipeflow.kitchen.pantry import Words
 from recipeflow.kitchen.plan import ListedIngredient, Plan, Step, Timing
 from recipeflow.kitchen.verbs import Phrase
-from recipeflow.recipe import Flow, Line, Word, word_id
+from recipeflow.language.characters import widen
+from recipeflow.release.recipe import Flow, Line, Word, word_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,10 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from recipeflow.cache_folder import cache_folder
-from recipeflow.durable import write_aside
 from recipeflow.errors import BrokenImageError, MissingFrameError, SaveError
+from recipeflow.files import cache_folder, write_aside
 from recipeflow.images import FORMATS, encode, image_problem, open_small
-from recipeflow.recipe import frame_name
+from recipeflow.release.recipe import frame_name
 
 COLUMNS, ROWS, CELL_WIDTH = 10, 5, 128
 """A sheet: 50 thumbnails, small enough to arrive before the next is asked for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from recipeflow.graph import pair_objects
-from recipeflow.recipe import SECTIONS, Entity, Line, Recipe, word_id
+from recipeflow.release.recipe import SECTIONS, Entity, Line, Recipe, word_id
 
 
 def recipe_view(recipe: Recipe) -> dict[str, Any]:

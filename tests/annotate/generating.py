@@ -7,7 +7,7 @@ and a strategy made anew for each one takes longer than everything it tests.
 from random import Random
 
 from recipeflow.annotate.document import NOT_VISIBLE, SIDES, STEPS, Document
-from recipeflow.recipe import LABELS, TAGS
+from recipeflow.release.recipe import LABELS, TAGS
 
 
 def draw_operation(random: Random, document: Document, suggested: list[dict]) -> dict:

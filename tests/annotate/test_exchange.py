@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from datasets import load_dataset
 
-from recipeflow.annotate.brat import CONFIGURATION
 from recipeflow.annotate.content import recipe_from_text
 from recipeflow.annotate.exporting import export_layer
 from recipeflow.annotate.layers import open_layer
 from recipeflow.annotate.store import Layer, Store
 from recipeflow.annotate.workspace import Workspace
-from recipeflow.build import build_dataset
+from recipeflow.corpora.brat import CONFIGURATION
+from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import OutputExistsError, RefusedError, UsageError
 from recipeflow.graph import pair_objects
-from recipeflow.recipe import Flow, Line, Recipe, StateChange, Word
 from recipeflow.release import check_release, read_info, read_release
+from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, Word
 from tests.annotate.serving import LocalServer
 from tests.making import EGG, INFO, RECIPES, SALAD, TEA, edit_annotations, make_release
 

@@ -19,7 +19,7 @@ from recipeflow.annotate.operations import apply, operation_to_json, read_operat
 from recipeflow.annotate.patches import apply_patch, turn
 from recipeflow.annotate.store import Layer, Store
 from recipeflow.errors import RefusedError
-from recipeflow.parsing import RecipeParser, recipe_to_json
+from recipeflow.release.parsing import RecipeParser, recipe_to_json
 from tests.annotate.generating import draw_operation
 from tests.making import EGG, SALAD
 

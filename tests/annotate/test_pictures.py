@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from recipeflow.errors import BrokenImageError, MissingFrameError
-from recipeflow.recipe import frame_name
+from recipeflow.release.recipe import frame_name
 from recipeflow.web.pictures import COLUMNS, ROWS, Pictures, read_film
 from tests.making import make_frame
 

@@ -19,7 +19,7 @@ from recipeflow.annotate.items import Item, list_items
 from recipeflow.annotate.operations import apply, read_operation
 from recipeflow.annotate.views import changing_view, fixed_view
 from recipeflow.errors import RefusedError
-from recipeflow.recipe import Recipe
+from recipeflow.release.recipe import Recipe
 from tests.annotate.generating import draw_operation
 from tests.making import EGG, SALAD
 from tests.node import NODE

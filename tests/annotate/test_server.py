@@ -10,8 +10,8 @@ import pytest
 from recipeflow.annotate.likely import LIKELY
 from recipeflow.annotate.store import Store
 from recipeflow.annotate.workspace import Workspace
-from recipeflow.recipe import LABELS, TAGS
 from recipeflow.release import read_release, release_fingerprint
+from recipeflow.release.recipe import LABELS, TAGS
 from recipeflow.web.pictures import Pictures
 from tests.annotate.serving import LocalServer, document_path
 from tests.making import EGG, SALAD, TEA, make_release

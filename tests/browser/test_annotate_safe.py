@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from recipeflow.recipe import LABELS, TAGS, Line, Word
+from recipeflow.release.recipe import LABELS, TAGS, Line, Word
 from tests.annotate.serving import AnnotationServer
 from tests.browser.annotating import expect_saved, open_step
 from tests.making import SALAD, TEA, make_release

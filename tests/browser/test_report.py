@@ -4,9 +4,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from recipeflow.report_page import write_report
-from tests.reporting import EVIL, change_columns, make_experiment
-from tests.searching import own_cache  # noqa: F401  (autouse)
+from recipeflow.experiment.report.page import write_report
+from tests.experiment.reporting import EVIL, change_columns, make_experiment
+from tests.search.searching import own_cache  # noqa: F401  (autouse)
 
 
 @pytest.fixture(scope="module")

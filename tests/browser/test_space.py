@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.searching import own_cache  # noqa: F401  (autouse)
-from tests.spacing import Kitchen, make_models, running_app
+from tests.search.searching import own_cache  # noqa: F401  (autouse)
+from tests.space.spacing import Kitchen, make_models, running_app
 
 ANSWER = 60_000
 """Milliseconds for an answer, on a machine with other work."""

@@ -10,12 +10,12 @@ import pytest
 from recipeflow.errors import OutputExistsError, UsageError
 from recipeflow.explore.export import MARKER, export_site
 from recipeflow.explore.library import Library
-from recipeflow.explore.pictures import LARGEST, page_picture
 from recipeflow.explore.sources import open_source
-from recipeflow.recipe import LABELS, TAGS
+from recipeflow.images import LARGEST_ON_PAGE, page_picture
+from recipeflow.release.recipe import LABELS, TAGS
 from tests.building import many_recipes
+from tests.cli.test_cli import ROOT, vrf
 from tests.making import EGG, RECIPES, edit_annotations, make_frame, make_release
-from tests.test_cli import ROOT, vrf
 
 
 def export(release, folder, **options):
@@ -55,7 +55,7 @@ def test_a_site_holds_everything(release, tmp_path):
 
 
 def test_large_pictures_become_small_and_small_ones_stay():
-    small = make_frame(1, (LARGEST, 200))
+    small = make_frame(1, (LARGEST_ON_PAGE, 200))
     assert page_picture(small, "x") is small
     large = page_picture(make_frame(1, (1280, 720)), "x")
     assert page_picture(large, "x") is large

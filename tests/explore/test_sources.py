@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from recipeflow.build import MANIFEST, build_dataset
+from recipeflow.dataset import recipes as dataset_source
+from recipeflow.dataset.build import MANIFEST, build_dataset
+from recipeflow.dataset.recipes import DatasetSource
 from recipeflow.errors import DatasetFolderError, SourceFolderError
-from recipeflow.explore import dataset_source
-from recipeflow.explore.dataset_source import DatasetSource
 from recipeflow.explore.sources import ReleaseSource, open_source
 from tests.making import EGG, INFO, RECIPES, SALAD, make_frame, make_release
 

@@ -4,10 +4,10 @@ import pytest
 
 from recipeflow.explore.tracing import find_carriers, follow_ingredients, light_actions
 from recipeflow.graph import pair_objects, trace_objects
+from recipeflow.graph.program import make_program
 from recipeflow.kitchen.cooking import devise_recipe
-from recipeflow.program import make_program
-from recipeflow.recipe import Line
 from recipeflow.release import read_release
+from recipeflow.release.recipe import Line
 from tests.making import EGG, SALAD, TEA, make_recipe
 
 

@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import constants
 
 from processing_vrf import VRFProcessor
-from recipeflow.build import build_dataset
+from recipeflow.dataset.build import build_dataset
 from recipeflow.kitchen import cook_release
 from recipeflow.search import Retriever
 from tests.hub.repositories import User

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from recipeflow.build import build_dataset
+from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import HubError, HubNotFoundError, OutputExistsError
 from recipeflow.hub import pull_dataset, pull_model, push_dataset
 from tests.building import all_files

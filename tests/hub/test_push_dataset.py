@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from recipeflow.build import build_dataset
+from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import (
     HubAccessError,
     HubConnectionError,

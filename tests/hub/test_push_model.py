@@ -9,8 +9,8 @@ import pytest
 from huggingface_hub import ModelCard
 from PIL import Image
 
-from recipeflow.build import build_dataset
-from recipeflow.dataset_digest import dataset_digest
+from recipeflow.dataset.build import build_dataset
+from recipeflow.dataset.digest import dataset_digest
 from recipeflow.errors import HubNotFoundError, ModelFolderError, OfficialFramesError, UsageError
 from recipeflow.hub import pull_model, push_dataset, push_model
 from recipeflow.release import ReleaseInfo

@@ -1,8 +1,8 @@
 """A training run that pushes itself."""
 
-from recipeflow.runs import prepare_run
-from recipeflow.training import TrainingConfig, VRFTrainer
-from tests.pairing import OFFLINE, SMALL, make_pairs
+from recipeflow.training.runs import prepare_run
+from recipeflow.training.trainer import TrainingConfig, VRFTrainer
+from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
 
 
 def test_a_finished_run_goes_to_the_hub_with_its_figures(here, tmp_path):

@@ -11,7 +11,7 @@ from recipeflow.search import Retriever
 from tests.hub.clients import run_python
 from tests.hub.conftest import TOKEN
 from tests.hub.test_push_model import FILES
-from tests.searching import write_calibration
+from tests.search.searching import write_calibration
 
 LOAD_AND_SEND = """
 import torch

@@ -7,10 +7,10 @@ import pytest
 from datasets import load_dataset
 from typer.testing import CliRunner
 
-from recipeflow.build import build_dataset
 from recipeflow.cli import app
-from recipeflow.dataset_digest import dataset_digest
-from recipeflow.dataset_opening import open_dataset
+from recipeflow.dataset.build import build_dataset
+from recipeflow.dataset.digest import dataset_digest
+from recipeflow.dataset.opening import open_dataset
 from recipeflow.errors import (
     DatasetFolderError,
     HubAccessError,
@@ -22,11 +22,11 @@ from recipeflow.errors import (
     VisibilityError,
 )
 from recipeflow.hub import push_dataset
-from recipeflow.presets import get_preset
-from recipeflow.runs import start_training
+from recipeflow.training.runs import start_training
+from recipeflow.training.settings import get_preset
 from tests.hub.conftest import TOKEN
 from tests.making import make_release
-from tests.pairing import OFFLINE
+from tests.pairs.pairing import OFFLINE
 
 SHORT = get_preset("fast", epochs=1)
 

@@ -10,8 +10,8 @@ import pytest
 from recipeflow.errors import OutputExistsError, UsageError
 from recipeflow.kitchen import cook_recipe, cook_release
 from recipeflow.kitchen.cooking import devise_recipe
-from recipeflow.recipe import frame_name
 from recipeflow.release import check_release, read_info, read_release
+from recipeflow.release.recipe import frame_name
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

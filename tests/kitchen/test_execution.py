@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recipeflow.errors import ExecutionError
+from recipeflow.graph.program import make_program
+from recipeflow.graph.program_text import format_program, parse_program, program_from_json, program_to_json
 from recipeflow.kitchen.cooking import devise_recipe
 from recipeflow.kitchen.execution import execute, final_states
 from recipeflow.kitchen.world import PLATE, POT, Portion, Stuff
-from recipeflow.program import make_program
-from recipeflow.program_text import format_program, parse_program, program_from_json, program_to_json
 from recipeflow.release import read_release
 
 

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from recipeflow.kitchen.cooking import devise_recipe
-from recipeflow.recipe import Recipe
 from recipeflow.release import read_release
+from recipeflow.release.recipe import Recipe
 
 RECIPES = 200
 

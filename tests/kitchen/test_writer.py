@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from recipeflow.graph import build_graph, trace_objects
 from recipeflow.kitchen.planner import plan_recipe
 from recipeflow.kitchen.writer import Manuscript, add_meanings, write_recipe
-from recipeflow.parsing import RecipeParser, recipe_to_json
-from recipeflow.recipe import Recipe
+from recipeflow.release.parsing import RecipeParser, recipe_to_json
+from recipeflow.release.recipe import Recipe
 
 
 def write(seed: int) -> tuple[Recipe, Manuscript]:

@@ -1,8 +1,8 @@
 import json
 from dataclasses import replace
 
-from recipeflow.recipe import Line, Recipe
 from recipeflow.release import read_release
+from recipeflow.release.recipe import Line, Recipe
 from recipeflow.web.views import recipe_view
 from tests.making import SALAD
 

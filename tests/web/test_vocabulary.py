@@ -1,9 +1,9 @@
-"""Tags and labels, with their English names, stand in ``recipeflow.recipe`` and nowhere else; pages are sent them."""
+"""Tags and labels, with English names, stand in ``recipeflow.release.recipe`` and nowhere else; pages get them."""
 
 from pathlib import Path
 
 import recipeflow
-from recipeflow.recipe import LABELS, TAGS
+from recipeflow.release.recipe import LABELS, TAGS
 
 SCRIPTS = sorted(Path(recipeflow.__file__).parent.glob("*/static/*.js"))
 

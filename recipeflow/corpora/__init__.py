@@ -1,0 +1,1 @@
+"""Other annotation formats, from and to a release."""

@@ -1,0 +1,152 @@
+"""The frames inside a built dataset: which are the same, and where each one's bytes stand in the Parquet files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import torch
+
+from recipeflow.dataset.folder import find_pairs
+from recipeflow.dataset.opening import CONFIG
+from recipeflow.errors import DatasetFolderError
+
+COLUMNS = ("pre_image", "post_image")
+
+
+class Frame(NamedTuple):
+    """An encoded frame: its SHA-256, its bytes, and where they stand."""
+
+    digest: bytes
+    data: bytes
+    file: str
+    place: str
+
+
+class Place(NamedTuple):
+    """Where the bytes of a frame stand: row of a row group of a file, and the row's number in the whole table."""
+
+    file: str
+    group: int
+    row: int
+    column: str
+    number: int
+
+
+@dataclass(frozen=True)
+class FrameIndex:
+    """The unique frames of a dataset, in the order in which its files hold them.
+
+    Attributes:
+        digests: SHA-256 of each frame's encoded bytes.
+        places: Where each one stands first.
+        pre: For each row of the table the frame of its pre-action image, by position; -1 where there is none.
+        post: Likewise for the post-action image.
+    """
+
+    digests: list[bytes]
+    places: list[Place]
+    pre: torch.Tensor
+    post: torch.Tensor
+
+
+def index_frames(dataset: Path) -> FrameIndex:
+    """Hash every image of ``image_pairs``; none is decoded, and one row group at a time is in memory.
+
+    Raises:
+        DatasetFolderError: If there is no such table, or not a single image in it.
+    """
+    files = find_pairs(dataset)
+    positions: dict[bytes, int] = {}
+    places: list[Place] = []
+    rows: dict[str, list[int]] = {column: [] for column in COLUMNS}
+    for place, digest in _hash_images(files):
+        position = -1 if digest is None else positions.setdefault(digest, len(positions))
+        if position == len(places):
+            places.append(place)
+        rows[place.column].append(position)
+    if not positions:
+        raise DatasetFolderError(
+            f"expected images in {dataset / CONFIG}, found {len(rows['pre_image'])} rows without one; "
+            "build the dataset from a release that has its frames"
+        )
+    pre, post = (torch.tensor(rows[column]) for column in COLUMNS)
+    return FrameIndex(list(positions), places, pre, post)
+
+
+def _hash_images(files: list[Path]) -> Iterator[tuple[Place, bytes | None]]:
+    first = 0
+    for path in files:
+        for group, table in _read_groups(path):
+            for column in COLUMNS:
+                for row, data in enumerate(_image_bytes(table[column], path, first)):
+                    place = Place(path.name, group, row, column, first + row)
+                    yield place, hashlib.sha256(data.as_buffer()).digest() if data.is_valid else None
+            first += len(table)
+
+
+def _read_groups(path: Path, groups: Sequence[int] | None = None) -> Iterator[tuple[int, pa.Table]]:
+    try:
+        with pq.ParquetFile(path) as file:
+            for group in range(file.num_row_groups) if groups is None else groups:
+                table = file.read_row_group(group, columns=list(COLUMNS))
+                if table.column_names != list(COLUMNS):
+                    raise DatasetFolderError(
+                        f"expected the columns {' and '.join(COLUMNS)} in {path}, found {file.schema_arrow.names}; "
+                        "build the dataset again"
+                    )
+                yield group, table
+    except (OSError, pa.ArrowException) as error:
+        message = f"expected a Parquet file, found {path}, which cannot be read: {error}; build the dataset again"
+        raise DatasetFolderError(message) from error
+
+
+def _image_bytes(column: pa.ChunkedArray, path: Path, first: int) -> pa.ChunkedArray:
+    """The encoded images of a column, null where there is none."""
+    if not pa.types.is_struct(column.type) or {"bytes", "path"} - {field.name for field in column.type}:
+        raise DatasetFolderError(
+            f"expected images in {path}, found a column of {column.type}; build the dataset again"
+        )
+    data = pc.struct_field(column, "bytes")
+    elsewhere = pc.and_(pc.is_null(data), pc.is_valid(pc.struct_field(column, "path")))
+    row = pc.index(elsewhere, True).as_py()
+    if row >= 0:
+        raise DatasetFolderError(
+            f"expected the bytes of every image inside {path}, found only a file name in row {first + row}; build "
+            "the dataset with `vrf build`, which embeds them"
+        )
+    return data
+
+
+def read_frames(dataset: Path, index: FrameIndex, wanted: Sequence[int]) -> Iterator[Frame]:
+    """The frames at these positions, which are in order; only row groups that hold some of them are read.
+
+    Raises:
+        DatasetFolderError: If the files are not those that were indexed.
+    """
+    for (name, group), positions in groupby(wanted, key=lambda position: index.places[position][:2]):
+        path = dataset / CONFIG / name
+        for _, table in _read_groups(path, [group]):
+            images = {column: _image_bytes(table[column], path, 0) for column in COLUMNS}
+            for position in positions:
+                place = index.places[position]
+                column = images[place.column]
+                yield make_frame(index, position, column[place.row].as_py() if place.row < len(column) else None)
+
+
+def make_frame(index: FrameIndex, position: int, data: bytes | None) -> Frame:
+    """A frame of the index from the bytes that were found in its place, if they are still the same."""
+    place, digest = index.places[position], index.digests[position]
+    if data is None or hashlib.sha256(data).digest() != digest:
+        raise DatasetFolderError(
+            f"expected row {place.number} of {CONFIG} to stay as it was, found another {place.column}; was the "
+            "dataset rebuilt meanwhile, or does a machine have another copy of it? Start again"
+        )
+    return Frame(digest, data, f"{CONFIG}/{place.file}", f"row {place.number}, {place.column}")

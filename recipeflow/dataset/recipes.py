@@ -1,0 +1,192 @@
+"""Recipes out of a built dataset: the three tables put together again, pictures read one row group at a time."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby, zip_longest
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from recipeflow.errors import DatasetFolderError
+from recipeflow.release import CheckedRecipe, ReleaseInfo
+from recipeflow.release.parsing import NO_FRAME, RecipeParser
+from recipeflow.release.recipe import IOB2_TAGS, LABELS, Line, Recipe, word_id
+
+MANIFEST = "vrf_build.json"
+COLUMNS = {
+    "recipes": ["recipe_id", "title", "url", "ingredients", "instructions"],
+    "flow_graphs": ["recipe_id", "edges"],
+    # Of the images only their names, not their bytes.
+    "image_pairs": ["recipe_id", "action_id", "pre_frame", "post_frame", "pre_image.path", "post_image.path"],
+}
+SIDES = {"pre_frame": "pre_image", "post_frame": "post_image"}
+HELD_GROUPS = 4
+"""Columns of row groups kept in memory: pictures of one recipe stand together."""
+
+Row = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """Where the bytes of a frame stand in the dataset."""
+
+    file: Path
+    group: int
+    column: str
+    row: int
+
+
+class DatasetSource:
+    """A built dataset. Recipes are streamed; where their pictures stand is noted on the way."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.info = _read_info(folder)
+        self._places: dict[str, dict[int, Place]] = {}
+        self._held: OrderedDict[tuple[Path, int, str], pa.ChunkedArray] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def recipes(self) -> Iterator[CheckedRecipe]:
+        """All recipes in the order of the tables, checked as a release is.
+
+        Raises:
+            DatasetFolderError: Where a table cannot be read, or the tables are not of the same recipes.
+        """
+        pairs = groupby(_rows(self.folder, "image_pairs"), key=itemgetter("recipe_id"))
+        next_id, next_pairs = next(pairs, (None, ()))
+        for row, graph in zip_longest(_rows(self.folder, "recipes"), _rows(self.folder, "flow_graphs"), fillvalue={}):
+            recipe_id = row.get("recipe_id")
+            if recipe_id is None or recipe_id != graph.get("recipe_id"):
+                raise self._mixed(f"{recipe_id!r} beside {graph.get('recipe_id')!r} in flow_graphs")
+            changes = list(next_pairs) if next_id == recipe_id else []
+            if changes:
+                next_id, next_pairs = next(pairs, (None, ()))
+            self._note_places(recipe_id, changes)
+            yield _check(row, graph["edges"], changes)
+        if next_id is not None:
+            raise self._mixed(f"{next_id!r} out of order in image_pairs")
+
+    def _mixed(self, found: str) -> DatasetFolderError:
+        return DatasetFolderError(
+            f"expected the tables in {self.folder} to hold the same recipes in the same order, found {found}; build "
+            "the dataset again"
+        )
+
+    def _note_places(self, recipe_id: str, changes: list[Row]) -> None:
+        places = self._places[recipe_id] = {}
+        for change in changes:
+            for frame, image in SIDES.items():
+                if change[image] is not None and change[frame] is not None:
+                    places.setdefault(change[frame], Place(*change["place"], image, change["row"]))
+
+    def has_picture(self, recipe: Recipe, number: int) -> bool:
+        """Whether the tables hold this frame."""
+        return number in self._places.get(recipe.id, {})
+
+    def picture(self, recipe: Recipe, number: int) -> bytes | None:
+        """The encoded frame; its row group stays in memory for a while."""
+        place = self._places.get(recipe.id, {}).get(number)
+        if place is None:
+            return None
+        key = place[:3]
+        with self._lock:
+            if key not in self._held:
+                self._held[key] = _read_images(place)
+                if len(self._held) > HELD_GROUPS:
+                    self._held.popitem(last=False)
+            self._held.move_to_end(key)
+            images = self._held[key]
+        return images[place.row].as_py() if place.row < len(images) else None
+
+
+def _read_info(folder: Path) -> ReleaseInfo:
+    """What the manifest says of the release that was built; a dataset without one says nothing."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return ReleaseInfo()
+    try:
+        return ReleaseInfo(**json.loads(path.read_text(encoding="utf-8"))["release"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise DatasetFolderError(
+            f"expected {path} as `vrf build` writes it, found something else ({error}); build the dataset again"
+        ) from error
+
+
+def _rows(folder: Path, config: str) -> Iterator[Row]:
+    """The rows of a table; each knows its file and row group, and its position in that."""
+    for path in sorted((folder / config).glob("*.parquet")):
+        try:
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    table = file.read_row_group(group, columns=COLUMNS[config])
+                    for number, row in enumerate(table.to_pylist()):
+                        yield {**row, "place": (path, group), "row": number}
+        except (OSError, pa.ArrowException) as error:
+            raise DatasetFolderError(
+                f"expected a Parquet file, found {path}, which cannot be read: {error}; build the dataset again"
+            ) from error
+
+
+def _read_images(place: Place) -> pa.ChunkedArray:
+    try:
+        with pq.ParquetFile(place.file) as file:
+            return pc.struct_field(file.read_row_group(place.group, columns=[place.column])[place.column], "bytes")
+    except (OSError, pa.ArrowException, LookupError) as error:
+        message = f"expected the pictures in {place.file}, found: {error}; was the dataset rebuilt meanwhile?"
+        raise DatasetFolderError(f"{message} Start again") from error
+
+
+def _check(row: Row, edges: list[Row], changes: list[Row]) -> CheckedRecipe:
+    """A recipe out of its rows, through the parser that reads releases, so that it is checked as they are."""
+    try:
+        raw = {
+            "ingredients": [_raw_line(0, number, line) for number, line in enumerate(row["ingredients"])],
+            "instructions": [_raw_line(1, number, line) for number, line in enumerate(row["instructions"])],
+            "recipe_flows": [
+                {"start_vertex": edge["start"], "end_vertex": edge["end"], "label": list(LABELS)[edge["label"]]}
+                for edge in edges
+            ],
+            "state_changes": [_raw_change(change) for change in changes],
+        }
+    except (LookupError, TypeError, ValueError) as error:
+        raise DatasetFolderError(
+            f"expected recipe {row['recipe_id']} with the columns that `vrf build` writes, found something else "
+            f"({type(error).__name__}: {error}); build the dataset again"
+        ) from error
+    parser = RecipeParser(row["recipe_id"])
+    recipe = parser.parse(raw)
+    if recipe is None or parser.problems:
+        return CheckedRecipe(row["recipe_id"], None, tuple(parser.problems))
+    ingredients, instructions = (
+        tuple(Line(line.words, raw_line["text"]) for line, raw_line in zip(lines, row[name], strict=True))
+        for name, lines in (("ingredients", recipe.ingredients), ("instructions", recipe.instructions))
+    )
+    recipe = replace(recipe, title=row["title"], url=row["url"], ingredients=ingredients, instructions=instructions)
+    return CheckedRecipe(recipe.id, recipe)
+
+
+def _raw_line(section: int, number: int, line: Row) -> list[Row]:
+    columns = zip(line["starts"], line["ends"], line["ner_tags"], strict=True)
+    return [
+        {
+            "word_id": word_id(section, number, position),
+            "start_char": start,
+            "end_char": end,
+            "ne": "-".join(reversed(IOB2_TAGS[tag].split("-"))),
+        }
+        for position, (start, end, tag) in enumerate(columns)
+    ]
+
+
+def _raw_change(change: Row) -> Row:
+    frames = {"before": change["pre_frame"], "after": change["post_frame"]}
+    place = [int(part) for part in change["action_id"].split("-")]
+    return {"word_id": place, **{side: NO_FRAME if number is None else number for side, number in frames.items()}}

@@ -1,0 +1,1 @@
+"""The official site and its videos to a release folder."""

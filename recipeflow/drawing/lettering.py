@@ -1,0 +1,35 @@
+"""Japanese in pictures: the same font on every machine, and English beside it where that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from PIL import ImageFont
+
+from recipeflow.drawing import contact_sheet as report
+
+LAST_LATIN = 0x17F
+
+
+@cache
+def japanese_font() -> Path:
+    """The font file of ``matplotlib-fontja``, which is found without importing it: that would change matplotlib."""
+    package = Path(find_spec("matplotlib_fontja").origin).parent
+    return package / "fonts" / "ipaexg.ttf"
+
+
+def font(text: str, size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """A font that can draw this text."""
+    return report.font(size) if _is_latin(text) else ImageFont.truetype(japanese_font(), size)
+
+
+def with_english(texts: Iterable[str | None], glossary: Mapping[str, str]) -> dict[str, str]:
+    """For each text, the text and what it means in English, as far as the glossary knows."""
+    return {text: f"{text} {glossary[text]}" if text in glossary else text for text in texts if text is not None}
+
+
+def _is_latin(text: str) -> bool:
+    return all(ord(character) <= LAST_LATIN for character in text)

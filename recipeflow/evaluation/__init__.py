@@ -1,0 +1,1 @@
+"""Ranks, figures, intervals, and which folds a model has seen."""

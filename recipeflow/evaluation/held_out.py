@@ -1,0 +1,59 @@
+"""Which folds of a dataset a saved model was trained on, so that nobody measures it there unawares."""
+
+from __future__ import annotations
+
+from configuration_vrf import VRFConfig
+from recipeflow.dataset.folds import FOLDS, split_folds
+from recipeflow.errors import CalibrationError
+
+
+def seen_folds(config: VRFConfig, digest: str) -> set[int]:
+    """The folds of a dataset that a model is known to have been trained on.
+
+    Args:
+        config: The model's. Where it does not name its dataset, a fold that it held out is taken to be of this one.
+        digest: Of the dataset, as `dataset_digest` gives it.
+    """
+    noted = config.trained_on is not None or config.held_out_fold is not None
+    if not noted or config.trained_on not in (None, digest):
+        return set()
+    return set(range(FOLDS)) - {config.held_out_fold}
+
+
+def choose_folds(config: VRFConfig, digest: str, fold: int | None, unseen: bool) -> list[int]:
+    """The folds to calibrate a model on.
+
+    Args:
+        config: The model's.
+        digest: Of the dataset.
+        fold: The fold that was asked for; ``None`` for the one that was held out, or for all of an unseen release.
+        unseen: Whether somebody vouches that the model has seen nothing of this dataset.
+
+    Raises:
+        CalibrationError: If the model was trained on these recipes, or nobody can tell.
+    """
+    asked = None if fold is None else split_folds(fold)[1]
+    if unseen:
+        if config.trained_on == digest:
+            raise CalibrationError(
+                "expected a release that the model has never seen with --unseen, found the one that it was trained "
+                "on; leave --unseen out"
+            )
+        return asked or list(range(FOLDS))
+    if config.trained_on not in (None, digest):
+        raise CalibrationError(
+            f"expected the dataset that the model was trained on ({config.trained_on[:12]}…), found another "
+            f"({digest[:12]}…), whose folds are not those of training; pass --unseen if it shares no recipe with it"
+        )
+    if config.held_out_fold is None:
+        found = "none that is noted" if config.trained_on is None else "one of all folds"
+        raise CalibrationError(
+            f"expected a model that was trained without one fold, to calibrate on that, found {found}; train one with "
+            "`vrf train --fold K`, or pass --unseen with a release that it has never seen"
+        )
+    held_out = [config.held_out_fold]
+    if asked not in (None, held_out):
+        raise CalibrationError(
+            f"expected fold {config.held_out_fold}, which the model was not trained on, found {fold}; leave --fold out"
+        )
+    return held_out

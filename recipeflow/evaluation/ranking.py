@@ -1,0 +1,131 @@
+"""How well a model finds the right image: the queries and candidates of a fold, embedded and ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
+from typing import Any
+
+import torch
+
+from modeling_vrf import VRFModel
+from processing_vrf import VRFProcessor
+from recipeflow.dataset.folds import FOLDS
+from recipeflow.evaluation.metrics import RetrievalMetrics, random_ranks, rank_targets, summarize_ranks
+from recipeflow.pairs.batches import Pairs, PairTensors, make_tensors
+
+CHUNK = 512
+
+
+@dataclass(frozen=True)
+class EvaluationSet:
+    """Queries and candidates.
+
+    The candidates are the post-action images of the folds, each distinct image once, whatever the inputs; a query is
+    right when it ranks its own image first.
+
+    Args:
+        queries: The rows to ask about.
+        candidates: For each candidate, its row of the feature table.
+        targets: For each query, the position of its own image among the candidates.
+        rows: For each query, its row in ``image_pairs``.
+    """
+
+    queries: PairTensors
+    candidates: torch.Tensor
+    targets: torch.Tensor
+    rows: torch.Tensor
+
+    def to(self, device: torch.device | str) -> EvaluationSet:
+        """The same on another device."""
+        moved = {name: value.to(device) for name, value in vars(self).items()}
+        return EvaluationSet(**moved)
+
+
+def make_evaluation_set(
+    pairs: Pairs,
+    inputs: Sequence[str],
+    folds: Sequence[int],
+    processor: VRFProcessor,
+    context: str = "none",
+    rows: torch.Tensor | None = None,
+) -> EvaluationSet:
+    """The queries that these inputs allow, or the given rows, and all candidates of the folds."""
+    rows = pairs.rows(inputs, folds) if rows is None else rows
+    queries = make_tensors(pairs, rows, inputs, processor, context)
+    candidates = pairs.images.post[pairs.rows((), folds)].unique()
+    return EvaluationSet(queries, candidates, torch.searchsorted(candidates, queries.post), rows)
+
+
+def leave_out(data: EvaluationSet, parts: Collection[str]) -> EvaluationSet:
+    """The same queries as somebody would ask who has no picture, or tells no context."""
+    queries = data.queries
+    if "image" in parts:
+        queries = replace(queries, pre=torch.full_like(queries.pre, -1))
+    if "context" in parts:
+        words = {name: ids for name, ids in queries.words.items() if not name.startswith("context_")}
+        queries = replace(queries, words=words)
+    return replace(data, queries=queries)
+
+
+def read_features(model: VRFModel, data: EvaluationSet) -> EvaluationSet:
+    """The same with features in place of pixels, so that what is asked several times is read once."""
+    return replace(data, queries=replace(data.queries, images=_features(model, data)))
+
+
+@torch.no_grad()
+def embed_set(model: VRFModel, data: EvaluationSet) -> tuple[torch.Tensor, torch.Tensor]:
+    """The embeddings of all queries and of all candidates; the model is left in the mode it was in."""
+    was_training = model.training
+    model.eval()
+    features = _features(model, data)
+    queries = []
+    for rows in torch.arange(len(data.queries), device=data.targets.device).split(CHUNK):
+        pre, pre_mask = data.queries.pre_of(rows)
+        pre_features = None if pre is None else features[pre]
+        words = data.queries.words_of(rows)
+        queries.append(model.get_query_embeds(**words, pre_features=pre_features, pre_mask=pre_mask))
+    images = [model.get_image_embeds(post_features=features[part]) for part in data.candidates.split(CHUNK)]
+    model.train(was_training)
+    return torch.cat(queries), torch.cat(images)
+
+
+def rank_queries(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
+    """The rank of every query's own image."""
+    return rank_targets(*embed_set(model, data), data.targets)
+
+
+def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
+    """The features that were cached, or the model's own where its backbone is being trained."""
+    images, pre = data.queries.images, data.queries.pre
+    if isinstance(images, torch.Tensor):
+        return images
+    return images.features(model, torch.cat([data.candidates, *([] if pre is None else [pre[pre >= 0]])]))
+
+
+def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:
+    """The paper's figures of a model on a fold."""
+    return summarize_ranks(rank_queries(model, data), len(data.candidates))
+
+
+def evaluate_by_fold(model: VRFModel, pairs: Pairs, processor: VRFProcessor) -> dict[str, Any]:
+    """The figures of every fold among its own candidates, as an experiment gives them, with mean and deviation.
+
+    Folds without a query are left out: a release of few recipes may have some.
+    """
+    inputs, context = model.config.inputs, model.config.context
+    folds = [fold for fold in range(FOLDS) if len(pairs.rows(inputs, [fold]))]
+    sets = {fold: make_evaluation_set(pairs, inputs, [fold], processor, context) for fold in folds or [0]}
+    found = {fold: evaluate(model, data).as_dict() for fold, data in sets.items()}
+    columns = {name: [figures[name] for figures in found.values()] for name in next(iter(found.values()))}
+    return {
+        "mean": {name: fmean(values) for name, values in columns.items()},
+        "std": {name: stdev(values) if len(values) > 1 else None for name, values in columns.items()},
+        "folds": found,
+    }
+
+
+def evaluate_random(data: EvaluationSet, seed: int) -> RetrievalMetrics:
+    """The paper's first row: random search."""
+    return summarize_ranks(random_ranks(len(data.queries), len(data.candidates), seed), len(data.candidates))

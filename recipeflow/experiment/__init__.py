@@ -1,0 +1,1 @@
+"""The paper's experiment: its table, jobs, results, comparison and plots."""

@@ -1,0 +1,1 @@
+"""Frames to vectors: the frozen backbone, its cache, and pixels to fine-tune on."""

@@ -1,0 +1,201 @@
+"""A frozen backbone at work: encoded frames in, features out, on all cores or on the accelerator at hand.
+
+Where the time goes on a CPU, measured with ``tf_efficientnet_lite0`` on two cores: decoding and transforming a frame
+costs a tenth of its forward pass; a forward pass on two threads takes 1.5 times the processor time of one on one
+thread (and several times, when something else wants the cores); and a batch whose activations pass 32 MB takes up to
+twice as long as four frames do, because the allocator gets that memory from the system anew every time. Hence lanes:
+each decodes a small batch and runs it through the network on its own core, so that one lane's decoding overlaps with
+the others' forward passes. On an accelerator the lanes decode large batches and take turns at the network.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, TypeVar
+
+import timm
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from PIL import Image, ImageOps
+from torch.nn.functional import cosine_similarity, pad
+
+from configuration_vrf import VRFConfig, weights_digest
+from modeling_vrf import VRFModel
+from recipeflow.dataset.frames import Frame
+from recipeflow.errors import BackboneError, BrokenImageError
+from recipeflow.features.views import CENTRE, VIEWS
+from recipeflow.images import FORMATS
+from recipeflow.processes import available_cores
+
+MAX_LANES = 8
+"""More than that wait for each other in the interpreter; a machine with more cores gives each lane several."""
+
+NATIVE_BF16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
+"""CPUs without any of these compute in bf16 too, about thirty times slower than in fp32."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def transform_config(backbone: str) -> dict[str, Any]:
+    """How the backbone wants its images, in timm's terms; the same as the processor's ``data_config``."""
+    pretrained = timm.get_pretrained_cfg(backbone)
+    return timm.data.resolve_data_config(pretrained.to_dict() if pretrained else {})
+
+
+def decode(frame: Frame) -> Image.Image:
+    """An upright RGB image, as the processor makes it."""
+    try:
+        with Image.open(io.BytesIO(frame.data), formats=FORMATS) as image:
+            return ImageOps.exif_transpose(image).convert("RGB")
+    except Exception as error:  # a damaged header can make Pillow's plugins raise nearly anything
+        raise BrokenImageError(
+            f"expected a JPEG, PNG or WebP image, found {len(frame.data)} bytes that do not decode: {error}",
+            file=frame.file,
+            place=frame.place,
+            hint="mend that frame in the release and build the dataset again",
+        ) from error
+
+
+class FrozenBackbone:
+    """The network that `VRFModel` would use, ready for features only.
+
+    Args:
+        backbone: Its timm name.
+        weights: As `VRFModel.from_backbone` takes them.
+        device: Where to compute.
+
+    Raises:
+        BackboneError: If there is no such backbone, or its weights cannot be had.
+    """
+
+    def __init__(self, backbone: str, weights: str | Path, device: torch.device) -> None:
+        try:
+            model = VRFModel.from_backbone(VRFConfig(backbone=backbone), weights)
+        except (OSError, ValueError, StrictDataclassError) as error:
+            raise BackboneError(str(error)) from error
+        self.device = device
+        self.precision = "fp32"
+        self.views: tuple[str, ...] = (CENTRE,)
+        self.origin: str = model.config.backbone_weights
+        self.feature_dim: int = model.config.feature_dim
+        self.weights_sha256 = weights_digest(model.backbone)
+        self.network = model.backbone.eval().requires_grad_(False).to(device, memory_format=torch.channels_last)
+        self._forward = self.network.forward
+        self._fixed_size: int | None = None
+        config = transform_config(backbone)
+        # With timm's prefetcher setting images stay bytes: they are normalised by the batch, where it costs less.
+        self._transform = timm.data.create_transform(**config, is_training=False, use_prefetcher=True)
+        self._mean, self._std = (torch.tensor(config[name], device=device).view(3, 1, 1) for name in ("mean", "std"))
+        # A CPU's lanes each have a core of their own; there is one accelerator.
+        self._turn = nullcontext() if device.type == "cpu" else threading.Lock()
+
+    def compile(self, batch_size: int) -> None:
+        """Have torch.compile make a faster network, which takes batches of one size only; smaller ones are padded."""
+        self._forward = torch.compile(self.network.forward, dynamic=False)
+        self._fixed_size = batch_size
+
+    def pixels(self, frames: Sequence[Frame]) -> torch.Tensor:
+        """Decode frames once and transform every view of them to bytes in channels-last order."""
+        decoded = (decode(frame) for frame in frames)
+        images = [self._transform(VIEWS[view](image)).permute(1, 2, 0) for image in decoded for view in self.views]
+        return torch.stack(images).permute(0, 3, 1, 2)
+
+    def features(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Features as float32 on the CPU, computed in the precision that is set and compiled if that was asked for."""
+        missing = max(0, (self._fixed_size or 0) - len(pixels))
+        padded = pad(pixels, (0, 0, 0, 0, 0, 0, 0, missing)) if missing else pixels
+        return self._run(self._forward, padded, self.precision)[: len(pixels)]
+
+    def similarity(self, pixels: torch.Tensor) -> float:
+        """The lowest cosine similarity of any of these images' features with plain fp32."""
+        return cosine_similarity(self.features(pixels), self._run(self.network.forward, pixels, "fp32")).min().item()
+
+    @torch.inference_mode()
+    def _run(self, forward: Callable, pixels: torch.Tensor, precision: str) -> torch.Tensor:
+        with self._turn, torch.autocast(self.device.type, torch.bfloat16, enabled=precision == "bf16"):
+            # Step by step as the processor's transform does it, so that no bit differs.
+            scaled = pixels.to(self.device).to(torch.float32, memory_format=torch.channels_last).div_(255)
+            try:
+                return forward(scaled.sub_(self._mean).div_(self._std)).pooler_output.float().cpu()
+            except torch._dynamo.exc.TorchDynamoException as error:
+                raise BackboneError(
+                    f"expected torch.compile to take the network, found: {error}; leave --compile out"
+                ) from error
+
+    def __call__(self, frames: Sequence[Frame]) -> torch.Tensor:
+        """Features of encoded frames, one row for each view of each."""
+        features = self.features(self.pixels(frames))
+        if not features.isfinite().all():
+            bad = frames[int((~features.isfinite().all(dim=1)).nonzero()[0]) // len(self.views)]
+            raise BackboneError(
+                f"expected finite features, found NaN or infinity for {bad.file}, {bad.place}, in {self.precision}; "
+                "are the weights those of this backbone? Try --precision fp32"
+            )
+        return features
+
+    def seconds(self, pixels: torch.Tensor) -> float:
+        """The time that a batch takes, once warm."""
+        self.features(pixels)
+        started = time.perf_counter()
+        self.features(pixels)
+        return time.perf_counter() - started
+
+
+def has_native_bf16(device: torch.device) -> bool:
+    """Whether bf16 is more than emulated there."""
+    if device.type == "cpu":
+        return any(torch.cpu.get_capabilities().get(name) for name in NATIVE_BF16)
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return True
+
+
+def lanes_and_threads(device: torch.device) -> tuple[int, int]:
+    """How many lanes to run, and on how many threads each computes.
+
+    On a CPU all threads that torch has are dealt out, so ``OMP_NUM_THREADS`` and what ``accelerate launch`` makes of
+    it are kept. An accelerator's lanes only decode: the cores of the machine, shared with its other processes.
+    """
+    if device.type == "cpu":
+        lanes = min(torch.get_num_threads(), MAX_LANES)
+        return lanes, torch.get_num_threads() // lanes
+    cores = available_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    return max(2, min(cores, MAX_LANES)), torch.get_num_threads()
+
+
+@contextmanager
+def intra_op_threads(count: int) -> Iterator[None]:
+    """Let torch compute each operation on this many threads, inside the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def in_lanes(work: Callable[[Item], Result], items: Iterable[Item], lanes: int) -> Iterator[tuple[Item, Result]]:
+    """Work on items in so many threads at once, and yield each with its result as soon as it is done, in any order.
+
+    Items are taken only a few ahead. After an error or an interruption no new item is begun.
+    """
+    pool = ThreadPoolExecutor(lanes, thread_name_prefix="lane")
+    running: dict[Future[Result], Item] = {}
+    try:
+        for item in items:
+            running[pool.submit(work, item)] = item
+            if len(running) >= 2 * lanes:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                yield from ((running.pop(future), future.result()) for future in done)
+        for future in as_completed(running):
+            yield running[future], future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)

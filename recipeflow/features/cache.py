@@ -1,0 +1,244 @@
+"""Features of frames on disk: a folder for each backbone, weights, transform and precision.
+
+::
+
+    <cache>/<backbone>-<precision>-<key>/about.json     what the folder is for; its name is a hash of it
+                                        /<time>-….rows  records: digest of the frame, feature, checksum of both
+
+Records are of one size and are only ever appended, by each process of each run to a file of its own. So any number
+of writers share a folder without locks, a killed one leaves at most a torn last record, which is not read, and a
+damaged record is found by its checksum and computed again. Another program reads a file with
+``numpy.fromfile(path, record_type(feature_dim))``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import uuid
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import torch
+
+from recipeflow.errors import FeatureCacheError
+from recipeflow.files import cache_folder
+
+ABOUT = "about.json"
+DIGEST_SIZE = hashlib.sha256().digest_size
+CHECKSUM_SIZE = 4
+
+
+def default_cache() -> Path:
+    """Where features are kept by default."""
+    return cache_folder("features")
+
+
+def record_type(feature_dim: int) -> np.dtype:
+    """The layout of a record: SHA-256 of the encoded frame, the feature, CRC-32 of the bytes before it."""
+    return np.dtype([("digest", f"V{DIGEST_SIZE}"), ("feature", "<f4", (feature_dim,)), ("checksum", "<u4")])
+
+
+@dataclass(frozen=True)
+class CacheKey:
+    """All that a feature depends on, beside the frame.
+
+    Precisions are kept apart, so that a table never mixes them. Batch size, hardware and compilation are not part of
+    the key: they change a feature by no more than the rounding of its precision.
+
+    Args:
+        backbone: Its timm name.
+        weights: Their origin, as the model's config tells it.
+        precision: ``"fp32"`` or ``"bf16"``.
+        transform: How an encoded frame becomes pixels.
+    """
+
+    backbone: str
+    weights: str
+    precision: str
+    transform: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """The key as it is read back from a file, with lists in place of tuples."""
+        return json.loads(json.dumps(asdict(self)))
+
+    @property
+    def folder_name(self) -> str:
+        """A name that a person can read and that no other key has."""
+        digest = hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
+        return f"{self.backbone.replace('/', '_')}-{self.precision}-{digest[:12]}"
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What a cache has of the frames asked for.
+
+    Attributes:
+        features: One row a frame, zeros where it is missing; ``None`` where nothing was ever computed.
+        missing: Which of the frames are not there, by position, in order.
+        damaged: How many of these are there with a wrong checksum.
+    """
+
+    features: torch.Tensor | None
+    missing: list[int]
+    damaged: int = 0
+
+
+class FeatureCache:
+    """The features of one backbone, with one set of weights, transform and precision.
+
+    Args:
+        root: The folder that holds all caches.
+        key: Which of them.
+
+    Raises:
+        FeatureCacheError: If what lies there is no such cache.
+    """
+
+    def __init__(self, root: str | Path, key: CacheKey) -> None:
+        root = Path(root).expanduser()
+        if (root / ABOUT).exists():
+            raise FeatureCacheError(
+                f"expected the folder that holds the feature caches, found a single one, {root}; pass {root.parent}"
+            )
+        self.key = key
+        self.folder = root / key.folder_name
+        self.about: dict[str, Any] | None = None
+
+    def _read_about(self) -> dict[str, Any] | None:
+        path = self.folder / ABOUT
+        try:
+            about = json.loads(path.read_text(encoding="utf-8"))
+            found = {name: about[name] for name in self.key.as_json()}
+            int(about["feature_dim"])
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            message = f"expected to read {path}, found: {error.strerror}; choose another cache folder"
+            raise FeatureCacheError(message) from error
+        except (ValueError, KeyError, TypeError) as error:
+            message = f"expected to read about a feature cache, found {path} damaged ({error!r}); delete its folder"
+            raise FeatureCacheError(message) from error
+        if found != self.key.as_json():
+            raise FeatureCacheError(
+                f"expected the features of {self._describe(self.key.as_json())} in {self.folder}, found those of "
+                f"{self._describe(found)}; was the folder renamed? Move it away, or choose another cache folder"
+            )
+        return about
+
+    @staticmethod
+    def _describe(about: dict[str, Any]) -> str:
+        return f"{about['backbone']} ({about['weights']}; {about['precision']})"
+
+    def begin(self, feature_dim: int, weights_sha256: str) -> None:
+        """Get ready to take features of a network, after making sure that it is the one the cache was begun with.
+
+        Raises:
+            FeatureCacheError: If weights of the same name have changed since, or nothing can be written.
+        """
+        network = {"feature_dim": feature_dim, "weights_sha256": weights_sha256}
+        self.about = self._read_about()
+        if self.about is None:
+            self.about = self.key.as_json() | network
+            self._write_about()
+        elif found := {name: self.about[name] for name in network if self.about[name] != network[name]}:
+            raise FeatureCacheError(
+                f"expected the weights with which {self.folder} was begun, found others under the same name "
+                f"({self.key.weights}; cached: {found}, now: {network}); delete that folder, or choose another cache"
+            )
+
+    def _write_about(self) -> None:
+        # Under a name of its own, then renamed: others see all of it or nothing. Rivals write the same.
+        aside = self.folder / f".{uuid.uuid4().hex}.partial"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            aside.write_text(json.dumps(self.about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+            aside.replace(self.folder / ABOUT)
+        except OSError as error:
+            raise _cannot_write(self.folder, error) from error
+
+    def load(self, digests: Sequence[bytes]) -> Lookup:
+        """Read the features of these frames, and check each one that is read."""
+        self.about = self._read_about()
+        if self.about is None:
+            return Lookup(None, list(range(len(digests))))
+        wanted = {digest: row for row, digest in enumerate(digests)}
+        features = np.zeros((len(digests), self.about["feature_dim"]), np.float32)
+        damaged: set[bytes] = set()
+        for path in sorted(self.folder.glob("*.rows")):
+            self._load_file(path, wanted, features, damaged)
+            if not wanted:
+                break
+        return Lookup(torch.from_numpy(features), sorted(wanted.values()), len(damaged & wanted.keys()))
+
+    def _load_file(self, path: Path, wanted: dict[bytes, int], features: np.ndarray, damaged: set[bytes]) -> None:
+        """Take what is wanted and whole out of one file, and off the list."""
+        kind = record_type(features.shape[1])
+        with path.open("rb") as file:
+            count = os.fstat(file.fileno()).st_size // kind.itemsize
+            records = np.asarray(np.memmap(file, kind, "r", shape=count)) if count else np.zeros(0, kind)
+        raw = memoryview(records.view(np.uint8))
+        values, checksums = records["feature"], records["checksum"].tolist()
+        for number, digest in enumerate(records["digest"].tolist()):
+            if digest not in wanted:
+                continue
+            start = number * kind.itemsize
+            if zlib.crc32(raw[start : start + kind.itemsize - CHECKSUM_SIZE]) == checksums[number]:
+                features[wanted.pop(digest)] = values[number]
+            else:
+                damaged.add(digest)
+
+    def writer(self) -> FeatureWriter:
+        """A new file for this process, to be used in a ``with`` block."""
+        # Older files are read first: a feature that two runs computed at the same time stays the same ever after.
+        name = f"{time.time_ns()}-{uuid.uuid4().hex[:8]}.rows"
+        return FeatureWriter(self.folder / name, self.about["feature_dim"])
+
+
+class FeatureWriter:
+    """Appends records to a file that nobody else writes; what was added stays, whatever happens afterwards."""
+
+    def __init__(self, path: Path, feature_dim: int) -> None:
+        self.path = path
+        self.kind = record_type(feature_dim)
+
+    def __enter__(self) -> FeatureWriter:
+        try:
+            self.file = self.path.open("xb", buffering=0)
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+        return self
+
+    def add(self, digests: Sequence[bytes], features: torch.Tensor) -> None:
+        """Write the features of a batch of frames."""
+        records = np.zeros(len(digests), self.kind)
+        records["digest"] = np.frombuffer(b"".join(digests), f"V{DIGEST_SIZE}")
+        records["feature"] = features.numpy()
+        raw = records.view(np.uint8).reshape(len(digests), self.kind.itemsize)
+        records["checksum"] = [zlib.crc32(row[:-CHECKSUM_SIZE]) for row in raw]
+        rest = memoryview(records.tobytes())
+        try:
+            while rest:  # a disk that fills up takes a part first and fails next
+                rest = rest[self.file.write(rest) :]
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            self.file.close()
+        except OSError as failed:  # where a network file system says at last that it was full
+            raise _cannot_write(self.path, failed) from failed
+
+
+def _cannot_write(path: Path, error: OSError) -> FeatureCacheError:
+    return FeatureCacheError(
+        f"expected to be able to write {path}, found: {error.strerror}; make room, or choose another cache folder. "
+        "Features written before are kept"
+    )

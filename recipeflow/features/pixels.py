@@ -1,0 +1,133 @@
+"""Frames of a built dataset as pixels: augmented for training, or just as the backbone wants them.
+
+Fine-tuning cannot use cached features. Frames are read from the memory-mapped dataset when they are needed, by worker
+processes ahead of the training step. What happens to a frame depends on the seed, the step and the frame alone, so a
+run that goes on after an interruption sees the same pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import datasets
+import timm
+import torch
+from torch.utils.data import DataLoader, Dataset
+from torchvision.transforms import v2
+
+from modeling_vrf import VRFModel
+from recipeflow.dataset.frames import COLUMNS, CONFIG, Frame, FrameIndex, index_frames, make_frame
+from recipeflow.features.backbone import decode, transform_config
+
+EVALUATION_BATCH = 32
+
+
+@dataclass(frozen=True)
+class FramePixels:
+    """The unique frames of a dataset, to be read as pixels.
+
+    Args:
+        dataset: A folder that ``vrf build`` wrote.
+        backbone: The timm name of the network that will see them.
+        index: Which frames there are.
+        workers: Processes that decode ahead; with 0 the training process does it.
+    """
+
+    dataset: Path
+    backbone: str
+    index: FrameIndex
+    workers: int = 2
+
+    @classmethod
+    def open(cls, dataset: str | Path, backbone: str, workers: int = 2) -> FramePixels:
+        """Find the frames of a dataset."""
+        return cls(Path(dataset), backbone, index_frames(Path(dataset)), workers)
+
+    @property
+    def pre(self) -> torch.Tensor:
+        """For each row of ``image_pairs`` the number of its pre-action image; -1 where that is null."""
+        return self.index.pre
+
+    @property
+    def post(self) -> torch.Tensor:
+        """Likewise for the post-action image."""
+        return self.index.post
+
+    @cached_property
+    def _rows(self) -> datasets.Dataset:
+        files = [str(path) for path in sorted((self.dataset / CONFIG).glob("*.parquet"))]
+        rows = datasets.Dataset.from_parquet(files, columns=list(COLUMNS))
+        for column in COLUMNS:
+            rows = rows.cast_column(column, datasets.Image(decode=False))
+        return rows
+
+    def frame(self, number: int) -> Frame:
+        """One encoded frame."""
+        place = self.index.places[number]
+        return make_frame(self.index, number, self._rows[place.number][place.column]["bytes"])
+
+    def augmented(self, frames: Sequence[torch.Tensor], first_step: int, seed: int) -> Iterator[torch.Tensor]:
+        """The pixels of each step's frames, every frame with a crop, mirror image and light of its own."""
+        config = transform_config(self.backbone)
+        steps = [(list(map(int, numbers)), (seed, first_step + k)) for k, numbers in enumerate(frames)]
+        yield from self._load(steps, _augmentation(config))
+
+    def plain(self, frames: torch.Tensor) -> Iterator[torch.Tensor]:
+        """The pixels of these frames in batches, as the processor makes them."""
+        config = transform_config(self.backbone)
+        parts = [(part.tolist(), None) for part in frames.split(EVALUATION_BATCH)]
+        yield from self._load(parts, timm.data.create_transform(**config, is_training=False))
+
+    def _load(self, parts: list, transform: object) -> Iterator[torch.Tensor]:
+        self._rows  # noqa: B018  (opened here once, and not in every worker)
+        generator = torch.Generator()  # or the loader would draw from the global one, which training owns
+        parts = _Parts(self, parts, transform)
+        yield from DataLoader(parts, batch_size=None, num_workers=self.workers, generator=generator)
+
+    @torch.no_grad()
+    def features(self, model: VRFModel, frames: torch.Tensor) -> torch.Tensor:
+        """The model's own features of these frames, at their numbers in a matrix; all other rows are zero."""
+        table = torch.zeros(len(self.index.digests), model.image_encoder.hidden.in_features, device=model.device)
+        frames = frames.unique()
+        for part, pixels in zip(frames.split(EVALUATION_BATCH), self.plain(frames), strict=True):
+            table[part] = model.get_features(pixels.to(model.device)).to(table.dtype)
+        return table
+
+
+class _Parts(Dataset):
+    """Frames that are needed together, each with the seed of its augmentation."""
+
+    def __init__(self, pixels: FramePixels, parts: list, transform: object) -> None:
+        self.pixels, self.parts, self.transform = pixels, parts, transform
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, number: int) -> torch.Tensor:
+        frames, seed = self.parts[number]
+        return torch.stack([self._image(frame, seed) for frame in frames])
+
+    def _image(self, frame: int, seed: tuple[int, int] | None) -> torch.Tensor:
+        image = decode(self.pixels.frame(frame))
+        if seed is None:
+            return self.transform(image)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(hash((*seed, frame)) & (2**63 - 1))
+            return self.transform(image)
+
+
+def _augmentation(config: dict) -> v2.Compose:
+    """Mild enough that the state of the food stays what it is: colours tell raw from cooked."""
+    return v2.Compose(
+        [
+            v2.PILToTensor(),
+            v2.RandomResizedCrop(config["input_size"][1:], scale=(0.6, 1.0), ratio=(0.9, 1.1), antialias=True),
+            v2.RandomHorizontalFlip(),
+            v2.ColorJitter(brightness=0.15, contrast=0.15, saturation=0.1),
+            v2.ToDtype(torch.float32, scale=True),
+            v2.Normalize(config["mean"], config["std"]),
+        ]
+    )

@@ -1,0 +1,249 @@
+"""Files that are whole or not there, whatever happens while they are written, power loss included."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from recipeflow.errors import OutputExistsError, SaveError, UsageError, VRFError, causes
+
+
+def write_aside(path: Path, content: str | bytes) -> None:
+    """Write a file aside, then move it into place; its folder is made if there is none.
+
+    Raises:
+        SaveError: If it cannot be written; an older file is left as it is, and nothing else is left behind.
+    """
+    aside = path.with_name(f".{path.name}.partial")
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with aside.open("wb") as target:
+                target.write(content.encode() if isinstance(content, str) else content)
+                target.flush()
+                os.fsync(target.fileno())
+            move_into_place(aside, path)
+        except BaseException:
+            remove_quietly(aside)
+            raise
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON that people can read, likewise."""
+    write_aside(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+
+
+def write_png(path: Path, save: Callable[..., Any], **options: Any) -> None:
+    """Write a picture likewise, with the method by which its library saves: of Pillow, or of matplotlib."""
+    buffer = io.BytesIO()
+    save(buffer, format="png", **options)
+    write_aside(path, buffer.getvalue())
+
+
+def move_into_place(aside: Path, path: Path) -> None:
+    """Give a finished file, whose content is on the disk already, its name, and put that on the disk too."""
+    aside.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def remove_quietly(path: Path) -> None:
+    """Remove a file if that is possible: what is wrong with the disk is being reported already."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+class StagedFolder:
+    """A folder that appears under its name only when the ``with`` block ends well.
+
+    Args:
+        target: The final name.
+        marker: A file that every folder of this kind holds. An existing folder without it is somebody else's and is
+            never replaced.
+        overwrite: Whether a folder of this kind that is already there may be replaced.
+
+    Raises:
+        SaveError: If it cannot be written: a full disk, a read-only folder. Nothing is left behind.
+    """
+
+    def __init__(self, target: Path, marker: str, overwrite: bool = False) -> None:
+        self.target = target.resolve()
+        self.marker = marker
+        self.overwrite = overwrite
+
+    def __enter__(self) -> Path:
+        try:
+            self._clean_up_after_killed_runs()
+            self._check_target()
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            name = f".{self.target.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.partial"
+            self.folder = self.target.parent / name
+            self.folder.mkdir()  # with the permissions of any new folder, as the umask has it
+        except OSError as error:
+            raise cannot_write(self.target, error) from error
+        return self.folder
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if kind is None:
+                with saving(self.target):
+                    self._move_into_place()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        if isinstance(error, Exception) and not isinstance(error, VRFError) and self._failed_to_write(error):
+            raise cannot_write(self.target, error) from error
+
+    def _failed_to_write(self, error: Exception) -> bool:
+        """Whether an error is about what is written here, not about something that was read meanwhile."""
+        code = write_failure(error)
+        inside = isinstance(error, OSError) and str(error.filename).startswith(str(self.folder))
+        return code in ONLY_WRITING or (code is not None and inside)
+
+    def _move_into_place(self) -> None:
+        # Again, because another run may have been faster.
+        self._check_target()
+        if not self.target.exists():
+            self.folder.rename(self.target)
+            return
+        # A folder cannot replace a full one in one step: the old one steps aside first, and is back if we fail.
+        old = self.folder.with_suffix(".old")
+        self.target.rename(old)
+        try:
+            self.folder.rename(self.target)
+        except OSError:
+            old.rename(self.target)
+            raise
+        # Under this name it is rubbish: half removed, it must not come back after a kill.
+        old.rename(self.folder)
+
+    def _check_target(self) -> None:
+        if not self.target.exists() or (self.target.is_dir() and not any(self.target.iterdir())):
+            return
+        if not (self.target / self.marker).is_file():
+            raise OutputExistsError(
+                f"expected {self.target} to be free, found something that was not written by this command "
+                f"(it has no {self.marker}); choose another output"
+            )
+        if not self.overwrite:
+            raise OutputExistsError(f"{self.target} is already there; pass --overwrite to replace it")
+
+    def _clean_up_after_killed_runs(self) -> None:
+        """Delete what a killed run left beside the target; bring back a folder that had just stepped aside."""
+        ours = re.compile(rf"\.{re.escape(self.target.name)}\.(\d+)\.[^.]+\.(partial|old)")
+        for path in self.target.parent.glob(".*"):
+            match = ours.fullmatch(path.name)
+            if match is None or _is_running(int(match[1])):
+                continue
+            if match[2] == "old" and not self.target.exists():
+                path.rename(self.target)
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+NO_FOLDER = (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
+ONLY_WRITING = (*FULL, errno.EROFS)
+"""Reasons that reading never fails for."""
+
+
+@contextmanager
+def saving(path: Path) -> Iterator[None]:
+    """Report an ``OSError`` of a block that does nothing but write ``path`` in one message."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: str | Path, error: BaseException) -> SaveError:
+    """The error to raise where ``path`` could not be written, whichever library tried to."""
+    code = write_failure(error)
+    found = os.strerror(code) if code is not None else getattr(error, "strerror", None) or str(error)
+    return SaveError(
+        f"expected to be able to write {path}, found: {found}; nothing that was there before is lost: {_advice(code)}"
+    )
+
+
+def write_failure(error: BaseException) -> int | None:
+    """The number of the system's reason for which writing failed, if that is what is behind an error.
+
+    Libraries wrap the system's error in their own, keep only its text, or pass it on from another process as text.
+    """
+    for seen in causes(error):
+        if isinstance(seen, OSError) and seen.errno in (*FULL, *FORBIDDEN, *NO_FOLDER):
+            return seen.errno
+        if named := [code for code in ONLY_WRITING if os.strerror(code) in str(seen)]:
+            return named[0]
+    return None
+
+
+def failed_path(error: BaseException) -> str | None:
+    """The path that an error is about, if the system named it."""
+    names = (seen.filename for seen in causes(error) if isinstance(seen, OSError) and seen.filename is not None)
+    return next(map(str, names), None)
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder in which nothing can be written, before any work is done for it; nothing is written.
+
+    Raises:
+        SaveError: If it, or the folder that it would be made in, is read-only or is a file.
+    """
+    path = folder.absolute()
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    if not path.is_dir():
+        raise cannot_write(folder, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+    if not os.access(path, os.W_OK | os.X_OK):
+        code = errno.EROFS if os.statvfs(path).f_flag & os.ST_RDONLY else errno.EACCES
+        raise cannot_write(folder, OSError(code, os.strerror(code)))
+
+
+def _advice(code: int | None) -> str:
+    if code in FULL:
+        return "make room, or choose another disk, and run the same command again"
+    if code in FORBIDDEN:
+        return "choose a folder that you may write to, or change its permissions"
+    if code in NO_FOLDER:
+        return "choose another place"
+    return "is the disk full? Make room, and run the same command again"
+
+
+def cache_folder(name: str) -> Path:
+    """The folder of a cache: below ``$RECIPEFLOW_CACHE``, else where caches go on Linux.
+
+    Raises:
+        UsageError: If the user has no home folder, as in a container under a number that has no account.
+    """
+    try:
+        if chosen := os.environ.get("RECIPEFLOW_CACHE"):
+            return Path(chosen).expanduser() / name
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "recipeflow" / name
+    except RuntimeError as error:
+        raise UsageError(
+            f"expected a home folder to keep the cache of {name} in, found none; set RECIPEFLOW_CACHE to a folder"
+        ) from error

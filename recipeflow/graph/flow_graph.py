@@ -1,0 +1,86 @@
+"""The recipe flow graph (r-FG) and what its actions act on.
+
+The release's state changes do not name their objects: they stand in the order in which the objects are found by
+tracing the flows, and this module is where that rule lives.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+import networkx as nx
+
+from recipeflow.release.recipe import Entity, Recipe, StateChange
+
+
+def build_graph(recipe: Recipe) -> nx.MultiDiGraph:
+    """The flow graph: nodes are entity ids with the attribute ``entity``, edges have their label as key and attribute.
+
+    Every entity is a node, those without an edge too.
+    """
+    graph = nx.MultiDiGraph(recipe_id=recipe.id)
+    graph.add_nodes_from((entity.id, {"entity": entity}) for entity in recipe.entities.values())
+    graph.add_edges_from((flow.start, flow.end, flow.label, {"label": flow.label}) for flow in recipe.flows)
+    return graph
+
+
+def trace_objects(recipe: Recipe) -> dict[str, tuple[str, ...]]:
+    """The objects of every action, by the action's id, in the order of the annotation.
+
+    The sources of the ``Targ`` edges into the action, in order; a source with incoming ``F-set`` edges stands for its
+    members, and a member that is an action stands for that action's own objects. An object that is reached on two ways
+    counts once.
+    """
+    targets = _sources(recipe, "Targ")
+    members = _sources(recipe, "F-set")
+    order = nx.topological_sort(nx.DiGraph((flow.start, flow.end) for flow in recipe.flows))
+    objects: dict[str, list[str]] = {action.id: [] for action in recipe.actions}
+    stands_for: dict[str, list[str]] = {}
+    for node in order:
+        # All that a node needs was found before it: long chains need no recursion, and nested sets cannot explode.
+        if node in objects:
+            objects[node] = _unique(found for source in targets[node] for found in stands_for[source])
+        found = (objects.get(member) or stands_for[member] for member in members[node])
+        stands_for[node] = _unique(chain.from_iterable(found)) or [node]
+    return {action: tuple(found) for action, found in objects.items()}
+
+
+def _unique(nodes: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(nodes))
+
+
+def _sources(recipe: Recipe, label: str) -> defaultdict[str, list[str]]:
+    sources = defaultdict(list)
+    for flow in recipe.flows:
+        if flow.label == label:
+            sources[flow.end].append(flow.start)
+    return sources
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePair:
+    """A state change with the object it belongs to; ``object`` is ``None`` for a surplus one."""
+
+    action: Entity
+    object: Entity | None
+    change: StateChange
+
+
+def pair_objects(recipe: Recipe) -> list[ImagePair]:
+    """Match the state changes to the traced objects of their action, in order.
+
+    Where an action has more state changes than objects, the surplus keeps ``None`` instead of shifting the rest.
+    """
+    objects = trace_objects(recipe)
+    used: defaultdict[str, int] = defaultdict(int)
+    pairs = []
+    for change in recipe.state_changes:
+        position = used[change.action]
+        used[change.action] += 1
+        traced = objects[change.action]
+        found = recipe.entities[traced[position]] if position < len(traced) else None
+        pairs.append(ImagePair(recipe.entities[change.action], found, change))
+    return pairs

@@ -1,0 +1,165 @@
+"""What goes to the Hub with a model: its folder, the run that trained it, its dataset, a picture, and its card."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from huggingface_hub import HfApi
+from huggingface_hub.errors import EntryNotFoundError
+
+import index_vrf
+from calibration_vrf import VRFCalibration
+from configuration_vrf import VRFConfig, choose_examples, model_card
+from recipeflow.dataset.digest import dataset_digest
+from recipeflow.dataset.folder import MANIFEST, VOCABULARY, find_package
+from recipeflow.errors import DatasetFolderError, HubError, ModelFolderError
+from recipeflow.hub.dataset_package import read_source
+from recipeflow.hub.model_card import TrainedOn, make_model_card, read_evidence
+from recipeflow.hub.transfer import CARD
+from recipeflow.hub_client import check_name, telling
+from recipeflow.images import check_card_picture
+
+
+@dataclass(frozen=True)
+class ModelPackage:
+    """A model that is ready to be sent.
+
+    Attributes:
+        folder: Of the saved model.
+        config: Its config.
+        run: The folder of the run that trained it, if it is there.
+        trained_on: Its dataset, if it is known.
+        pictures: For the card, under the name that it has in the repository.
+    """
+
+    folder: Path
+    config: VRFConfig
+    run: Path | None
+    trained_on: TrainedOn | None
+    pictures: dict[str, Path]
+
+    @classmethod
+    def open(cls, folder: Path, api: HfApi, dataset: str | Path | None, picture: Path | None) -> ModelPackage:
+        """Find everything, or say what is missing.
+
+        Args:
+            folder: Of a run or of a saved model.
+            api: To look at the dataset with.
+            dataset: A repository or a folder; by default what the model's index tells of it.
+            picture: For the card.
+        """
+        model, run = find_package(folder)
+        config = _read_config(model)
+        trained_on = _ask_index(model) if dataset is None else _find_dataset(api, dataset, config)
+        return cls(
+            model,
+            config,
+            run,
+            trained_on,
+            {} if picture is None else {f"examples{check_card_picture(picture)}": picture},
+        )
+
+    def notes(self) -> list[str]:
+        """What could not be checked."""
+        if self.trained_on is None or self.trained_on.doubt is None:
+            return []
+        return [f"not verified that the model was trained on this dataset: {self.trained_on.doubt}"]
+
+    def shows_official_frames(self) -> bool:
+        """Whether frames of the official videos would be sent: the index and the picture show some."""
+        is_official = self.trained_on is not None and self.trained_on.source == "official"
+        return is_official and (bool(self.pictures) or self.has_index())
+
+    def has_index(self) -> bool:
+        """Whether pictures to search go along."""
+        return (self.folder / index_vrf.FOLDER / index_vrf.ABOUT).is_file()
+
+    def has_default_card(self) -> bool:
+        """Whether the card is the one that every saved model gets, so that nobody will miss it."""
+        path = self.folder / CARD
+        default = model_card(self.config, words=_choose_words(self.folder))
+        return not path.is_file() or path.read_text(encoding="utf-8") == default
+
+    def make_card(self, repo_id: str, results: Path | None, licence: str) -> str:
+        """The card with what was measured."""
+        evidence = read_evidence(self.config, self.run, results)
+        calibration = _read_calibration(self.folder)
+        options = {"picture": next(iter(self.pictures), None), "has_index": self.has_index(), "licence": licence}
+        options |= {"calibration": calibration and calibration.about, "words": _choose_words(self.folder)}
+        return str(make_model_card(self.config, repo_id, evidence, self.trained_on, **options))
+
+
+def _read_config(model: Path) -> VRFConfig:
+    try:
+        return VRFConfig.from_pretrained(model)
+    except (OSError, TypeError, ValueError) as error:
+        message = f"expected a VRFModel, found another config.json in {model} ({error}); name a model of this project"
+        raise ModelFolderError(message) from error
+
+
+def _choose_words(model: Path) -> dict[str, str]:
+    """A verb and an object of the model's own vocabulary."""
+    try:
+        vocabulary = json.loads((model / VOCABULARY).read_text(encoding="utf-8"))["model"]["vocab"]
+        return choose_examples(vocabulary)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        message = (
+            f"expected the model's vocabulary in {model / VOCABULARY}, found none ({error}); save the model again"
+        )
+        raise ModelFolderError(message) from error
+
+
+def _read_calibration(model: Path) -> VRFCalibration | None:
+    try:
+        return VRFCalibration.load(model)
+    except ValueError as error:
+        raise ModelFolderError(str(error)) from error
+
+
+def _ask_index(model: Path) -> TrainedOn | None:
+    """What the model's index says of its dataset."""
+    path = model / index_vrf.FOLDER / index_vrf.ABOUT
+    if not path.is_file():
+        return None
+    try:
+        release = json.loads(path.read_text(encoding="utf-8"))["dataset"]["release"]
+        return None if release is None else TrainedOn(source=release["source"])
+    except (ValueError, LookupError, TypeError) as error:
+        message = f"expected what `vrf index` writes, found something else in {path}; run that command again"
+        raise ModelFolderError(message) from error
+
+
+def _find_dataset(api: HfApi, dataset: str | Path, config: VRFConfig) -> TrainedOn:
+    """A dataset folder, or a repository, which must be there: the card links it."""
+    if Path(dataset).is_dir():
+        return TrainedOn(source=read_source(Path(dataset)), doubt=_check_trained_on(Path(dataset), config))
+    repo_id = str(dataset)
+    check_name(repo_id)
+    with telling(api, repo_id):
+        try:
+            manifest = api.hf_hub_download(repo_id, MANIFEST, repo_type="dataset")
+        except EntryNotFoundError:
+            return TrainedOn(repo_id, doubt=NOT_HERE)
+    try:
+        return TrainedOn(repo_id, read_source(Path(manifest).parent), NOT_HERE)
+    except DatasetFolderError as error:  # it names the copy in the cache, which is nobody's to repair
+        message = f"expected a dataset that `vrf push dataset` sent, found no readable {MANIFEST} in {repo_id}"
+        raise HubError(f"{message}; push the dataset again") from error
+
+
+NOT_HERE = "the dataset is on the Hub, and a name does not show its content; name its folder to have it checked"
+
+
+def _check_trained_on(dataset: Path, config: VRFConfig) -> str | None:
+    """Refuse a dataset that the model was not trained on; why that cannot be checked, where it cannot."""
+    if config.trained_on is None:
+        return "the model does not record what it was trained on"
+    found = dataset_digest(dataset)
+    if found != config.trained_on:
+        raise ModelFolderError(
+            f"expected the dataset that the model was trained on ({config.trained_on[:12]}…), found another in "
+            f"{dataset} ({found[:12]}…); name the right one with --dataset, or leave --dataset out"
+        )
+    return None

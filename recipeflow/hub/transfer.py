@@ -1,0 +1,263 @@
+"""Files of a folder as one commit of a repository, and a repository as a folder.
+
+A push compares, sends what differs and commits once, so that a repository is always whole: as it was before, or as the
+folder is now. Large files go to storage first; those that got there before an interruption are not sent again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import shutil
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils.sha import git_hash
+
+from recipeflow.dataset.folder import MANIFEST
+from recipeflow.errors import HubError, VisibilityError
+from recipeflow.files import StagedFolder
+from recipeflow.hub_client import telling
+from recipeflow.tables import Table
+from vrf_dataset import FEATURES
+
+Source = Path | bytes
+"""What becomes a file of a repository: a file here, or content that was made for it."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of repository.
+
+    Args:
+        name: What the Hub calls it.
+        marker: The file by which a folder or a repository of this kind is known.
+        files: Which files are ours. Others in a folder are not sent, others in a repository are left alone.
+    """
+
+    name: Literal["dataset", "model"]
+    marker: str
+    files: re.Pattern[str]
+
+    def owns(self, path: str) -> bool:
+        """Whether a file is ours: of a known name, and neither hidden nor half-written."""
+        parts = PurePosixPath(path).parts
+        return bool(self.files.fullmatch(path)) and not any(_is_scratch(part) for part in parts)
+
+
+def _is_scratch(name: str) -> bool:
+    return name.startswith(".") or name.endswith(".partial")
+
+
+CARD = "README.md"
+_TABLES = "|".join(FEATURES)
+DATASETS = Kind("dataset", MANIFEST, re.compile(rf"README\.md|vrf_build\.json|({_TABLES})/train-\d+-of-\d+\.parquet"))
+MODELS = Kind("model", "config.json", re.compile(r"README\.md|[^/]+\.(json|py|safetensors|png|jpg)|index/.+"))
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a push does, or would do, to one file."""
+
+    path: str
+    size: int
+    status: Literal["new", "changed", "same", "deleted"]
+
+
+@dataclass(frozen=True)
+class Push:
+    """A push: done, or only planned if there is no commit.
+
+    Attributes:
+        repo_id: The repository.
+        url: Its page.
+        private: Whether only its owner sees it.
+        commit: Its revision afterwards; ``None`` after a dry run.
+        changes: All our files, also those that stay as they are.
+        notes: What the user should know.
+    """
+
+    repo_id: str
+    url: str
+    private: bool
+    commit: str | None
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sent(self) -> list[Change]:
+        """The files whose content is not on the Hub yet."""
+        return [change for change in self.changes if change.status in ("new", "changed")]
+
+    def table(self) -> Table:
+        """All files and what becomes of them, to be printed."""
+        rows = [(change.path, change.size, change.status) for change in self.changes]
+        return Table(f"{self.repo_id} ({'private' if self.private else 'public'})", ("file", "bytes", "status"), rows)
+
+    def summary(self) -> str:
+        """One line for a person."""
+        deleted = sum(change.status == "deleted" for change in self.changes)
+        size = sum(change.size for change in self.sent)
+        counts = f"{len(self.sent)} of {len(self.changes) - deleted} files, {size:,} bytes; {deleted} deleted"
+        return f"{'would send' if self.commit is None else 'sent'} {counts}: {self.url}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Remote:
+    """A repository as it is now."""
+
+    head: str
+    private: bool
+    files: Mapping[str, RepoFile]
+
+
+def collect_files(folder: Path, kind: Kind) -> dict[str, Source]:
+    """Our files in a folder, by the path that they have in a repository."""
+    paths = ((path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*")) if path.is_file())
+    return {name: path for name, path in paths if kind.owns(name)}
+
+
+def push_files(
+    api: HfApi, kind: Kind, repo_id: str, files: Mapping[str, Source], *, private: bool, dry_run: bool
+) -> Push:
+    """Make a repository hold these files, with one commit.
+
+    Args:
+        api: The client.
+        kind: Of the repository, which is made if there is none.
+        repo_id: ``OWNER/NAME``.
+        files: All of them; ours that are not among them are deleted there.
+        private: Make a new repository private; refuse to push to one that is public.
+        dry_run: Only compare.
+    """
+    with telling(api, repo_id):
+        remote = _look_if_there(api, kind, repo_id)
+        changes = tuple(_compare(files, {} if remote is None else remote.files, kind))
+        if remote is None and not dry_run:
+            api.create_repo(repo_id, repo_type=kind.name, private=private)
+            remote = _look(api, kind, repo_id)
+        notes = () if remote is None else tuple(_check_visibility(remote, repo_id, private))
+        commit = None if dry_run else _commit(api, kind, repo_id, files, changes, remote.head)
+    page = f"{api.endpoint}/{'datasets/' if kind.name == 'dataset' else ''}{repo_id}"
+    return Push(repo_id, page, private if remote is None else remote.private, commit, changes, notes)
+
+
+def _look(api: HfApi, kind: Kind, repo_id: str, revision: str | None = None) -> _Remote:
+    info = api.repo_info(repo_id, repo_type=kind.name, revision=revision)
+    entries = api.list_repo_tree(repo_id, recursive=True, revision=info.sha, repo_type=kind.name)
+    return _Remote(info.sha, info.private, {entry.path: entry for entry in entries if isinstance(entry, RepoFile)})
+
+
+def _look_if_there(api: HfApi, kind: Kind, repo_id: str) -> _Remote | None:
+    try:
+        return _look(api, kind, repo_id)
+    except GatedRepoError:  # there is one, which is closed to us
+        raise
+    except RepositoryNotFoundError:
+        return None
+
+
+def _check_visibility(remote: _Remote, repo_id: str, private: bool) -> Iterator[str]:
+    """A repository that is there keeps its visibility; what would publish by accident is refused."""
+    if private and not remote.private:
+        raise VisibilityError(
+            f"expected {repo_id} to be private, found that everyone sees it; pass --public to push to it, or choose "
+            "another name"
+        )
+    if remote.private and not private:
+        yield f"{repo_id} was private and stays private; open it to everyone in its settings on the Hub"
+
+
+def _compare(files: Mapping[str, Source], remote: Mapping[str, RepoFile], kind: Kind) -> Iterator[Change]:
+    for path, source in sorted(files.items()):
+        if path not in remote:
+            status = "new"
+        else:
+            status = "same" if _has_content(source, remote[path]) else "changed"
+        yield Change(path, _size(source), status)
+    for path, file in sorted(remote.items()):
+        if path not in files and kind.owns(path):
+            yield Change(path, file.size, "deleted")
+
+
+def _size(source: Source) -> int:
+    return len(source) if isinstance(source, bytes) else source.stat().st_size
+
+
+def _has_content(source: Source, file: RepoFile) -> bool:
+    """Whether a file is the same as the Hub's, by size and then by the hash that the Hub keeps."""
+    if _size(source) != file.size:
+        return False
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as stream:
+        if file.lfs is not None:
+            return hashlib.file_digest(stream, "sha256").hexdigest() == file.lfs.sha256
+        return git_hash(stream.read()) == file.blob_id
+
+
+def _commit(
+    api: HfApi, kind: Kind, repo_id: str, files: Mapping[str, Source], changes: tuple[Change, ...], head: str
+) -> str:
+    """Send what differs, and fail if someone else has pushed since we looked; the new revision."""
+    operations = [CommitOperationAdd(c.path, files[c.path]) for c in changes if c.status in ("new", "changed")]
+    operations += [CommitOperationDelete(c.path, is_folder=False) for c in changes if c.status == "deleted"]
+    if not operations:
+        return head
+    message = f"Push {len(operations)} files with vrf push {kind.name}"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="It seems that you are about to commit a data file")  # an index is
+        commit = api.create_commit(
+            repo_id, operations, commit_message=message, repo_type=kind.name, parent_commit=head
+        )
+    return commit.oid
+
+
+def pull_files(
+    api: HfApi, kind: Kind, repo_id: str, folder: Path, *, revision: str | None = None, overwrite: bool = False
+) -> Path:
+    """Fetch a repository into a folder that appears once it is whole.
+
+    Files are fetched into the Hub's cache, where those of an interrupted pull are found again, and copied from there.
+
+    Args:
+        api: The client.
+        kind: Of the repository.
+        repo_id: ``OWNER/NAME``.
+        folder: Where to.
+        revision: A branch, tag or commit; the latest by default.
+        overwrite: Replace an earlier folder of this kind.
+    """
+    with telling(api, repo_id):
+        remote = _look(api, kind, repo_id, revision)
+        if kind.marker not in remote.files:
+            raise HubError(
+                f"expected a {kind.name} that `vrf push {kind.name}` sent, found no {kind.marker} in {repo_id}; check "
+                "its name and kind"
+            )
+        with StagedFolder(folder, kind.marker, overwrite) as staged:
+            options = {"repo_type": kind.name, "revision": remote.head, "ignore_patterns": [".*", "*/.*"]}
+            snapshot = Path(api.snapshot_download(repo_id, **options))
+            for path, file in remote.files.items():
+                if not any(part.startswith(".") for part in PurePosixPath(path).parts):
+                    _copy(snapshot / path, staged / path, file, f"{kind.name}/{repo_id}")
+    return folder
+
+
+def _copy(source: Path, target: Path, file: RepoFile, repo: str) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    if not _has_content(target, file):
+        raise HubError(
+            f"expected {file.path} as the Hub has it, found other content in the cache; remove the cached copy with "
+            f"`hf cache rm {repo}` and pull again"
+        )

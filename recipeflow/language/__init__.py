@@ -1,0 +1,1 @@
+"""Languages: characters, and lines into words."""

@@ -1,0 +1,1 @@
+"""Rows of a dataset to batches of recipes."""

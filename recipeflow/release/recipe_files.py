@@ -1,0 +1,136 @@
+"""The files of one recipe, ``recipes/<id>/…``: its title, its two texts, its frames.
+
+All are optional, text and frames each for itself: a recipe without them has ``None`` there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from recipeflow.errors import (
+    BrokenImageError,
+    EncodingError,
+    LineCountError,
+    LineLengthError,
+    MissingFileError,
+    MissingFrameError,
+    ReleaseProblem,
+    short,
+)
+from recipeflow.images import image_problem
+from recipeflow.release.recipe import SECTIONS, Line, Recipe
+
+TITLE = "title.txt"
+TEXTS = (TITLE, *(f"{section}.txt" for section in SECTIONS))
+
+
+def recipe_folder(folder: Path, recipe_id: str) -> Path:
+    """Where the files of a recipe lie in a release."""
+    return folder / "recipes" / recipe_id
+
+
+def attach_files(recipe: Recipe, folder: Path) -> tuple[Recipe, list[ReleaseProblem]]:
+    """The recipe with title, text and frames folder, as far as the release has them, and what is wrong with them."""
+    home = recipe_folder(folder, recipe.id)
+    frames = home / "frames"
+    recipe = replace(recipe, frames_folder=frames if frames.is_dir() else None)
+    if not any((home / name).is_file() for name in TEXTS):
+        return recipe, []
+    problems: list[ReleaseProblem] = []
+    texts: dict[str, str] = {}
+    for name in TEXTS:
+        try:
+            texts[name] = read_text(home / name, f"recipes/{recipe.id}/{name}", recipe.id)
+        except ReleaseProblem as problem:
+            problems.append(problem)
+    sections = {}
+    for section, lines in zip(SECTIONS, recipe.sections, strict=True):
+        if f"{section}.txt" in texts:
+            contents = split_lines(texts[f"{section}.txt"])
+            found = list(text_problems(recipe.id, section, lines, contents))
+            problems.extend(found)
+            if not found:
+                pairs = zip(lines, contents, strict=True)
+                sections[section] = tuple(replace(line, text=content) for line, content in pairs)
+    title = "\n".join(split_lines(texts.get(TITLE, "")))
+    return replace(recipe, title=title, **sections), problems
+
+
+def read_text(path: Path, name: str, recipe_id: str | None = None) -> str:
+    """A whole text file.
+
+    Args:
+        path: The file.
+        name: How errors call it.
+        recipe_id: The recipe it belongs to, for errors.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        message = f"expected a text file, found none ({error.strerror})"
+        hint = f"{', '.join(TEXTS)} stand together, or none of them is there" if recipe_id else None
+        raise MissingFileError(message, file=name, recipe=recipe_id, value=path.name, hint=hint) from None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = f"0x{data[error.start]:02x}"
+        raise EncodingError(
+            f"expected UTF-8, found the byte {byte}",
+            file=name,
+            recipe=recipe_id,
+            place=f"byte {error.start}",
+            value=byte,
+            hint="save the file as UTF-8",
+        ) from None
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text file. Windows' line ends are not part of the text, and offsets do not count them."""
+    text = text.replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def text_problems(
+    recipe_id: str, section: str, lines: Sequence[Line], texts: Sequence[str]
+) -> Iterator[ReleaseProblem]:
+    """Check text against the number and the lengths of the annotated lines.
+
+    Lines without words could not be read, which was told when they were parsed.
+    """
+    file = f"recipes/{recipe_id}/{section}.txt"
+    hint = "the page may have changed since it was annotated: take the text of that time, or leave the recipe out"
+    if len(texts) != len(lines):
+        message = f"expected {len(lines)} lines as annotated, found {len(texts)}"
+        place = f"line {min(len(texts), len(lines))}"
+        yield LineCountError(message, file=file, recipe=recipe_id, place=place, value=len(texts), hint=hint)
+        return
+    for number, (line, content) in enumerate(zip(lines, texts, strict=True)):
+        if line.words and line.length != len(content):
+            message = f"expected {line.length} characters as annotated, found {len(content)}: {short(content)}"
+            place = f"line {number}"
+            yield LineLengthError(message, file=file, recipe=recipe_id, place=place, value=content, hint=hint)
+
+
+def read_frames(recipe: Recipe) -> tuple[dict[int, bytes], list[ReleaseProblem]]:
+    """The bytes of every frame the recipe uses, each read once, and what is wrong with them.
+
+    Frames are empty for a recipe without a frames folder: images are then null, which is no problem.
+    """
+    frames: dict[int, bytes] = {}
+    problems: list[ReleaseProblem] = []
+    for number in recipe.used_frames if recipe.frames_folder else ():
+        path = recipe.frame_path(number)
+        where = {"file": f"recipes/{recipe.id}/frames/{path.name}", "recipe": recipe.id, "place": f"frame {number}"}
+        try:
+            frames[number] = path.read_bytes()
+        except OSError as error:
+            message = f"expected an image file, found none ({error.strerror})"
+            hint = "sample the video again with `vrf frames`, or fetch it with `vrf download`"
+            problems.append(MissingFrameError(message, **where, value=number, hint=hint))
+            continue
+        if (reason := image_problem(frames[number])) is not None:
+            hint = "sample the video again with `vrf frames`"
+            problems.append(BrokenImageError(f"expected an image, {reason}", **where, value=path.name, hint=hint))
+    return frames, problems

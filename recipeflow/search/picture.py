@@ -1,0 +1,127 @@
+"""A picture of a search: the query, the answers, and the recipes they come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from PIL import Image, ImageDraw, ImageOps
+
+from recipeflow.drawing.contact_sheet import ACCENT, INK, LINE, PAPER, SOFT, object_name
+from recipeflow.drawing.lettering import font, with_english
+from recipeflow.kitchen.cooking import devise_recipe
+from recipeflow.kitchen.pantry import PANTRY
+from recipeflow.kitchen.verbs import VERBS
+
+PICTURE, PADDING, GAP, MARGIN, TEXT = 190, 14, 18, 32, 104
+CARD = (PICTURE + 2 * PADDING, PICTURE + 2 * PADDING + TEXT)
+COLUMNS = 5
+TOP = MARGIN + 46
+KITCHEN_ID = re.compile(r"kitchen-(?:(first|second)-)?(-?\d+)-(\d+)")
+
+
+def search_picture(query: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Image.Image:
+    """The query on the left, as far as it goes, and the answers beside it, the best first.
+
+    Args:
+        query: ``action`` and ``object`` as strings and ``image`` as a PIL image, each as far as it was given.
+        rows: What ``Retriever.search`` answered.
+    """
+    names = [query.get("action"), query.get("object")]
+    texts = [*names, *(row[name] for row in rows for name in ("action", "object", "title"))]
+    shown = with_english(texts, kitchen_glossary(rows))
+    columns = min(COLUMNS, len(rows))
+    lines = -(-len(rows) // COLUMNS)
+    width, height = CARD
+    left = MARGIN + width + 2 * GAP + 20
+    size = (left + columns * (width + GAP) - GAP + MARGIN, TOP + lines * (height + GAP) - GAP + MARGIN)
+    sheet = Image.new("RGB", size, PAPER)
+    draw = ImageDraw.Draw(sheet)
+    draw.text((MARGIN, MARGIN - 8), "before the action", fill=SOFT, font=font("", 20))
+    draw.text((left, MARGIN - 8), "what it may look like after it", fill=SOFT, font=font("", 20))
+    _draw_query(sheet, (MARGIN, TOP), query.get("image"), [shown.get(name, "") for name in names])
+    _draw_arrow(draw, left - GAP - 12, TOP + PADDING + PICTURE // 2)
+    for position, row in enumerate(rows):
+        corner = (left + position % COLUMNS * (width + GAP), TOP + position // COLUMNS * (height + GAP))
+        _draw_answer(sheet, corner, position + 1, row, shown)
+    return sheet
+
+
+def kitchen_glossary(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """English for what the simulated kitchen knows: foods, actions, and all words of the recipes it cooked."""
+    words = {"".join(verb.stem): verb.english for verb in reversed(VERBS.values())}  # the first of equal stems wins
+    words |= {item.name: item.english for item in PANTRY.values()}
+    for row in rows:
+        if match := KITCHEN_ID.fullmatch(row["recipe_id"]):
+            devised = devise_recipe(int(match[2]), int(match[3]), match[1] or "all")
+            if devised.recipe.title == row["title"]:
+                words = devised.glossary | words  # 切 is to cut, and only now and then to drain
+    return words
+
+
+def _draw_query(sheet: Image.Image, corner: tuple[int, int], image: Image.Image | None, names: list[str]) -> None:
+    x, y = _draw_frame(sheet, corner, ACCENT)
+    draw = ImageDraw.Draw(sheet)
+    if image is None:
+        draw.rectangle((x, y, x + PICTURE, y + PICTURE), fill=PAPER)
+        draw.text((x + PICTURE // 2, y + PICTURE // 2), "no picture", fill=SOFT, font=font("", 16), anchor="mm")
+    else:
+        sheet.paste(_square(image), (x, y))
+    y = _write(draw, (x, y + PICTURE + 12), names[0], ACCENT, 21)
+    _write(draw, (x, y), names[1], INK, 21)
+
+
+def _draw_answer(
+    sheet: Image.Image, corner: tuple[int, int], rank: int, row: Mapping[str, Any], shown: Mapping[str, str]
+) -> None:
+    x, y = _draw_frame(sheet, corner, LINE)
+    draw = ImageDraw.Draw(sheet)
+    sheet.paste(_square(row["image"]), (x, y))
+    draw.rounded_rectangle((x + 6, y + 6, x + 92, y + 28), 8, fill="white")
+    draw.text((x + 14, y + 9), f"{rank}   {row['score']:.3f}", fill=INK, font=font("", 15))
+    others = len(row["objects"]) - 1
+    name = object_name(row, shown) + (f" + {others}" if others > 0 else "")
+    y = _write(draw, (x, y + PICTURE + 10), shown.get(row["action"], ""), ACCENT, 18)
+    y = _write(draw, (x, y), name, INK, 18)
+    _write(draw, (x, y + 4), shown.get(row["title"]) or row["recipe_id"], SOFT, 14, lines=2)
+
+
+def _draw_frame(sheet: Image.Image, corner: tuple[int, int], colour: str) -> tuple[int, int]:
+    left, top = corner
+    box = (left, top, left + CARD[0], top + CARD[1])
+    ImageDraw.Draw(sheet).rounded_rectangle(box, 12, fill="white", outline=colour)
+    return left + PADDING, top + PADDING
+
+
+def _draw_arrow(draw: ImageDraw.ImageDraw, x: int, y: int) -> None:
+    draw.line((x - 16, y, x, y), fill=ACCENT, width=3)
+    draw.polygon([(x - 2, y - 7), (x + 8, y), (x - 2, y + 7)], fill=ACCENT)
+
+
+def _square(image: Image.Image) -> Image.Image:
+    """Fit a picture of any shape into the card, upright and whole."""
+    return ImageOps.pad(ImageOps.exif_transpose(image).convert("RGB"), (PICTURE, PICTURE), color=PAPER)
+
+
+def _write(
+    draw: ImageDraw.ImageDraw, place: tuple[int, int], text: str, colour: str, size: int, lines: int = 1
+) -> int:
+    """Write into the width of the card, cut with dots after so many lines, and return where the next line begins."""
+    x, y = place
+    face = font(text, size)
+    for number in range(lines):
+        part = _fit(draw, text, face)
+        text = text[len(part) :].lstrip()
+        if text and number == lines - 1:
+            part = part[:-1].rstrip() + "…"
+        draw.text((x, y), part, fill=colour, font=face)
+        y += round(size * 1.35)
+    return y
+
+
+def _fit(draw: ImageDraw.ImageDraw, text: str, face: Any) -> str:
+    """As much of the text as one line holds, up to a space if that leaves more than half of it."""
+    length = next((n for n in range(len(text), 0, -1) if draw.textlength(text[:n], font=face) <= PICTURE), 0)
+    space = text.rfind(" ", 0, length)
+    return text[:length] if length == len(text) or space < length // 2 else text[:space]

@@ -1,0 +1,173 @@
+"""Ask a trained model what an object will look like after an action.
+
+::
+
+    retriever = Retriever.from_pretrained("OWNER/NAME")  # or a folder, such as run/model
+    for row in retriever.search(action="千切り", object="キャベツ", image="cabbage.jpg", k=5):
+        print(row["score"], row["title"], row["action"], row["object"], row["image"])
+
+Where the model was calibrated (``vrf calibrate``), rows also have ``confidence`` and ``sure``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import snapshot_download
+
+from calibration_vrf import VRFCalibration, kind_of
+from index_vrf import VRFIndex, arrange_queries
+from modeling_vrf import VRFModel
+from processing_vrf import ImageLike, Phrase, VRFProcessor
+from recipeflow.dataset.folder import DEFAULT_MODEL, find_model_folder
+from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
+from recipeflow.search.index import build_index, save_index
+from recipeflow.training.runs import load_trained
+
+Row = dict[str, Any]
+
+
+class Retriever:
+    """A model with the candidates it searches.
+
+    Args:
+        model: A trained model.
+        processor: Its processor.
+        index: Candidates that were embedded with this very model.
+
+    Raises:
+        SearchIndexError: If they were embedded with another one.
+    """
+
+    def __init__(self, model: VRFModel, processor: VRFProcessor, index: VRFIndex) -> None:
+        self.model, self.processor, self.index = model.eval(), processor, index
+        try:
+            index.check_model(model)
+        except ValueError as error:
+            raise SearchIndexError(str(error)) from error
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **options: Any) -> Retriever:
+        """Load model, processor and index from a folder or a repository on the Hub; nothing else is needed.
+
+        Args:
+            name: The folder of a saved model, or a repository's name.
+            **options: Of ``huggingface_hub.snapshot_download``: ``revision``, ``token``, ``local_files_only`` …
+
+        Raises:
+            ModelFolderError: If the name is a path at which there is no model.
+            SearchIndexError: If there is no such model on the Hub, or it has no index that fits it.
+        """
+        folder = find_model(name, **options)
+        try:
+            index = VRFIndex.load(folder)
+        except ValueError as error:
+            raise SearchIndexError(str(error)) from error
+        return cls(*load_trained(str(folder)), index)
+
+    @classmethod
+    def build(
+        cls,
+        model: VRFModel,
+        processor: VRFProcessor,
+        dataset: str | Path,
+        *,
+        calibration: VRFCalibration | None = None,
+        **options: Any,
+    ) -> Retriever:
+        """Embed the post-action images of a dataset folder.
+
+        Args:
+            model: A trained model.
+            processor: Its processor.
+            dataset: The folder.
+            calibration: Of that model, as `load_calibration` reads it.
+            **options: Of `build_index`.
+        """
+        index = build_index(model, processor, dataset, **options)
+        try:
+            return cls(model, processor, VRFIndex(index.rows, index.about, calibration))
+        except ValueError as error:
+            raise CalibrationError(str(error)) from error
+
+    def save(self, model_folder: str | Path) -> Path:
+        """Put the index into the folder of the saved model, from where it travels with the model."""
+        return save_index(self.index, model_folder)
+
+    def search(
+        self,
+        action: Phrase | Sequence[Phrase] | None = None,
+        object: Phrase | Sequence[Phrase] | None = None,
+        image: ImageLike | Sequence[ImageLike | None] | None = None,
+        context: Mapping[str, Phrase] | Sequence[Mapping[str, Phrase] | None] | None = None,
+        k: int = 5,
+        min_confidence: float | None = None,
+    ) -> list[Row] | list[list[Row]]:
+        """The candidates that most likely show the object after the action, the best first.
+
+        A list makes a batch, and what is no list is the same for all of it. As everywhere, a phrase is a string that
+        is split at its white space, or, inside a list, a list of words.
+
+        Args:
+            action: The verb.
+            object: What it is done to.
+            image: A picture of that from before; ``None`` where there is none.
+            context: More about the action, for a model that reads it: words by the part they play, such as
+                ``{"modifier": "薄く", "destination": "ボウル"}``.
+            k: How many candidates.
+            min_confidence: How likely the first answer has to be right for the model to be sure; by default what its
+                calibration found for queries that lack what this one lacks.
+
+        Returns:
+            For one query its rows, for a batch a list of them: the candidate's recipe, action, object, instruction,
+            frame and image, and ``score``, the cosine similarity. Where the model was calibrated, also
+            ``confidence``, how likely the candidate is the right one of all, and ``sure``, the same in all rows of a
+            query: whether the first one is likely enough.
+
+        Raises:
+            QueryError: If the model needs more or less than it is given, has fewer than k candidates, or was not
+                calibrated and is asked how sure it is.
+        """
+        queries, is_batch = _make_queries(action=action, object=object, image=image, context=context)
+        try:
+            inputs = arrange_queries(queries, self.model.config)
+            images = inputs.pop("pre_images", None)
+            embeds = self.model.encode_queries(**inputs, images=images, processor=self.processor)
+            kinds = [kind_of(query, self.model.config.query_parts) for query in queries]
+            found = self.index.nearest(embeds.numpy(), k, min_confidence, kinds)
+        except (ValueError, TypeError, OSError) as error:
+            raise QueryError(str(error)) from error
+        return found if is_batch else found[0]
+
+
+def find_model(name: str | Path, **options: Any) -> Path:
+    """The folder of a model, downloaded from the Hub if there is no such folder here."""
+    if (folder := find_model_folder(name)) is not None:
+        return folder
+    try:
+        return Path(snapshot_download(str(name), **options))
+    except (OSError, ValueError) as error:
+        raise SearchIndexError(
+            f"expected the folder of a model or its name on the Hub, found {str(name)!r}: {error}; name a folder such "
+            f"as {DEFAULT_MODEL}, or log in if the repository is private"
+        ) from error
+
+
+def load_calibration(folder: Path) -> VRFCalibration | None:
+    """The calibration beside a model's weights; ``None`` where it has none."""
+    try:
+        return VRFCalibration.load(folder)
+    except ValueError as error:
+        raise CalibrationError(str(error)) from error
+
+
+def _make_queries(**parts: Any) -> tuple[list[dict[str, Any]], bool]:
+    """One query for each item of the lists among the parts."""
+    sizes = {name: len(value) for name, value in parts.items() if isinstance(value, list | tuple)}
+    if len(set(sizes.values())) > 1:
+        raise QueryError(f"expected lists of one length, found {sizes}; a batch has one of each for every query")
+    count = next(iter(sizes.values()), 1)
+    columns = [value if name in sizes else [value] * count for name, value in parts.items()]
+    return [dict(zip(parts, values, strict=True)) for values in zip(*columns, strict=True)], bool(sizes)

@@ -1,0 +1,1 @@
+"""Settings, the loop, checkpoints, and one run from dataset to model."""

@@ -1,0 +1,125 @@
+"""The folder that a run or an experiment writes: nobody else's, and used by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from recipeflow.dataset.opening import MANIFEST
+from recipeflow.errors import FolderInUseError, OutputExistsError, UsageError
+
+FOREIGN = {"annotations.json": "a release", MANIFEST: "a built dataset", "config.json": "a saved model"}
+"""What must not be mixed with results, by a file that it holds."""
+
+
+@dataclass(frozen=True)
+class FolderKind:
+    """A kind of output folder.
+
+    Args:
+        command: Who writes it.
+        marks: Files or folders by which one is known, any of them.
+    """
+
+    command: str
+    marks: tuple[str, ...]
+
+    @property
+    def lock(self) -> str:
+        """The file that the process at work holds locked; one that a killed process left is locked no more."""
+        return f".{self.command.replace(' ', '-')}.lock"
+
+
+class ClaimedFolder:
+    """An output folder that one process claims for itself; the claim ends with the process, however that ends.
+
+    Args:
+        folder: The folder; it is made if there is none.
+        kind: What it is to hold.
+    """
+
+    def __init__(self, folder: str | Path, kind: FolderKind) -> None:
+        self.folder = Path(folder)
+        self.kind = kind
+        self._lock: IO[bytes] | None = None
+        self._made = False
+
+    def take(self) -> None:
+        """Claim the folder; once is enough.
+
+        Raises:
+            OutputExistsError: If it holds something else.
+            FolderInUseError: If another process is writing to it.
+            UsageError: If it cannot be written to.
+        """
+        if self._lock is not None:
+            return
+        try:
+            self._check_content()
+            self._made = not self.folder.exists()
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = self._open_lock()
+        except OSError as error:
+            message = f"expected to be able to write {self.folder}, found: {error.strerror}; choose another --out"
+            raise UsageError(message) from error
+
+    def _open_lock(self) -> IO[bytes]:
+        path = self.folder / self.kind.lock
+        while True:
+            lock = path.open("ab")
+            self._take_lock(lock)
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(lock.fileno())):
+                return lock
+            lock.close()  # removed meanwhile by whoever had it before: the next one would lock another file
+
+    def _take_lock(self, lock: IO[bytes]) -> None:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            owner = Path(lock.name).read_text(errors="replace").strip() or "unknown"
+            raise FolderInUseError(
+                f"expected no other `{self.kind.command}` at work in {self.folder}, found process {owner}; wait until "
+                "it is done, or choose another --out"
+            ) from None
+        except OSError as error:  # some network file systems have no locks, and are still good to write to
+            message = f"the file system of {self.folder} has no locks ({error.strerror})"
+            warnings.warn(f"{message}: make sure that nobody else writes there meanwhile", stacklevel=3)
+        lock.truncate(0)
+        lock.write(str(os.getpid()).encode())
+        lock.flush()
+
+    def _check_content(self) -> None:
+        """Refuse a folder that somebody else has filled."""
+        if not self.folder.exists():
+            return
+        if not self.folder.is_dir():
+            raise OutputExistsError(f"expected a folder, found the file {self.folder}; choose another --out")
+        for name, meaning in FOREIGN.items():
+            if (self.folder / name).is_file():
+                raise OutputExistsError(
+                    f"expected a new folder or one of `{self.kind.command}`, found {meaning} in {self.folder} "
+                    f"({name}); choose another --out"
+                )
+        names = sorted(path.name for path in self.folder.iterdir())
+        if names and not {*self.kind.marks, self.kind.lock} & set(names):
+            raise OutputExistsError(
+                f"expected a new folder or one of `{self.kind.command}`, found {self.folder} with "
+                f"{', '.join(names[:3])}{' …' if len(names) > 3 else ''}; choose another --out"
+            )
+
+    def release(self) -> None:
+        """End the claim; a folder that was made for it and got nothing is removed again."""
+        if self._lock is None:
+            return
+        with suppress(OSError):
+            (self.folder / self.kind.lock).unlink()
+            if self._made:
+                self.folder.rmdir()
+        self._lock.close()
+        self._lock = None

@@ -1,0 +1,188 @@
+"""From a dataset to a model that is ready to train: what ``vrf train`` and every job of an experiment share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from configuration_vrf import VRFConfig
+from modeling_vrf import VRFModel
+from processing_vrf import VRFProcessor
+from recipeflow.dataset.digest import dataset_digest
+from recipeflow.dataset.folder import find_model_folder
+from recipeflow.dataset.folds import FOLDS
+from recipeflow.dataset.opening import DatasetSource, check_context, open_dataset
+from recipeflow.errors import UsageError
+from recipeflow.evaluation.ranking import EvaluationSet, make_evaluation_set
+from recipeflow.features.compute import FeatureTable, compute_features
+from recipeflow.features.pixels import FramePixels
+from recipeflow.pairs.batches import Pairs, PairTensors, load_pairs, make_tensors, split_folds
+from recipeflow.processes import decide_in_main
+from recipeflow.training.output_folder import ClaimedFolder
+from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.trainer import RUN, VRFTrainer, make_accelerator, refuse_finished
+
+
+@dataclass(frozen=True)
+class Run:
+    """A model with its processor and data; ``eval_data`` and ``test_fold`` are ``None`` when no fold is held out."""
+
+    model: VRFModel
+    processor: VRFProcessor
+    train_data: PairTensors
+    eval_data: EvaluationSet | None
+    test_fold: int | None = None
+
+
+def prepare_run(
+    pairs: Pairs,
+    config: TrainingConfig,
+    fold: int | None,
+    backbone: str,
+    weights: str,
+    inner: bool = False,
+    **fields: Any,
+) -> Run:
+    """Hold out a fold, build the vocabulary from the rest, and make a new model.
+
+    Args:
+        pairs: The dataset with its images: as features, or as pixels to fine-tune on.
+        config: How it will be trained; its seed also fixes the initial weights.
+        fold: The fold to test on; ``None`` trains on everything.
+        backbone: The timm name of the network that made the features.
+        weights: Where that network's weights come from.
+        inner: Test on the next fold and leave this one alone, to choose settings.
+        **fields: Of ``VRFConfig``, other than the paper's.
+    """
+    train_folds, test_folds = split_folds(fold, inner) if fold is not None else (range(FOLDS), [])
+    rows = pairs.rows(config.inputs, train_folds, config.incomplete)
+    processor = VRFProcessor.from_phrases(pairs.phrases(rows, config.context), backbone)
+    torch.manual_seed(config.seed)
+    model_config = VRFConfig(
+        backbone=backbone,
+        vocab_size=processor.vocab_size,
+        margin=config.margin,
+        negatives=config.negatives,
+        **_use(config.inputs),
+        **config.model,
+        held_out_fold=fold,
+        **fields,
+    )
+    model = VRFModel.from_backbone(model_config, weights)
+    if config.finetune:
+        model.unfreeze_backbone("last" if config.finetune == "last" else "all")
+        model.config.backbone_weights += ", fine-tuned"  # cached features are no longer its own
+    else:
+        pairs.images.check_model(model.config)
+    eval_data = None
+    if test_folds:
+        eval_data = make_evaluation_set(pairs, config.inputs, test_folds, processor, config.context)
+    train_data = make_tensors(pairs, rows, config.inputs, processor, config.context)
+    return Run(model, processor, train_data, eval_data, *test_folds)
+
+
+def _use(inputs: Sequence[str]) -> dict[str, bool]:
+    return {f"use_{name}": name in inputs for name in ("action", "object", "image")}
+
+
+def open_images(
+    dataset: str | Path, backbone: str, weights: str, cache: str | Path | None, finetuned: bool, **options: Any
+) -> FeatureTable | FramePixels:
+    """The images of a dataset as a model wants them: cached features, or pixels where its backbone is its own.
+
+    ``options`` are those of `compute_features`, which computes in fp32 unless another precision is among them.
+    """
+    if finetuned:
+        return FramePixels.open(dataset, backbone)
+    return compute_features(dataset, backbone=backbone, weights=weights, cache=cache, **options)
+
+
+def start_training(
+    dataset: DatasetSource,
+    output: str | Path,
+    config: TrainingConfig,
+    fold: int | None,
+    *,
+    backbone: str,
+    weights: str,
+    cache: str | Path | None = None,
+    trackers: tuple[str, ...] = (),
+    announce: Callable[[str], None] = lambda line: None,
+) -> VRFTrainer:
+    """A trainer for a dataset, ready to train or to resume; ``announce`` gets lines that say which rows count.
+
+    Whatever can be refused is refused before any work is done. The dataset is a folder, ``OWNER/NAME`` on the Hub, or
+    a ``Dataset`` with the columns of ``image_pairs``, as ``open_dataset`` takes it; the other arguments are those of
+    ``prepare_run`` and ``VRFTrainer``. The trainer holds a claim on ``output`` until its training ends.
+    """
+    if fold is not None:
+        split_folds(fold)
+    output = Path(output)
+    accelerator = make_accelerator(config, output, trackers)
+    claim = ClaimedFolder(output, RUN)
+    decide_in_main(claim.take)
+    try:
+        refuse_finished(output)
+        folder = open_dataset(dataset)
+        check_context(folder, config.context)
+        run, pairs, origin = _prepare(folder, config, fold, backbone, weights, cache)
+        options = {"eval_data": run.eval_data, "trackers": trackers, "origin": origin}
+        options |= {"accelerator": accelerator, "claim": claim}
+        trainer = VRFTrainer(run.model, run.processor, config, run.train_data, output, **options)
+    except BaseException:
+        claim.release()
+        raise
+    if accelerator.is_main_process:
+        usable = int(pairs.usable(config.inputs).sum())
+        announce(f"{usable} of {len(pairs.folds)} rows have what {' + '.join(config.inputs)} needs")
+        announce(f"training on {len(run.train_data)} of them, in {trainer.steps} steps")
+    return trainer
+
+
+def _prepare(
+    dataset: Path,
+    config: TrainingConfig,
+    fold: int | None,
+    backbone: str,
+    weights: str,
+    cache: str | Path | None,
+) -> tuple[Run, Pairs, dict[str, Any]]:
+    """What to train, on what, and what the run rests on."""
+    options = {"precision": config.feature_precision, "views": config.views}
+    images = open_images(dataset, backbone, weights, cache, bool(config.finetune), **options)
+    pairs = load_pairs(dataset, images)
+    digest = dataset_digest(dataset)
+    run = prepare_run(pairs, config, fold, backbone, weights, trained_on=digest)
+    origin = {"dataset": digest, "held_out_fold": fold}
+    origin |= {"backbone": backbone, "backbone_weights": run.model.config.backbone_weights}
+    return run, pairs, origin
+
+
+def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
+    """A saved model with its processor, by folder or by name on the Hub."""
+    find_model_folder(name)
+    try:
+        return VRFModel.from_pretrained(name), VRFProcessor.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"expected a model that `vrf train` saved, found none in {name!r} ({error}); name its folder, such as "
+            "run/model"
+        ) from error
+
+
+def open_trained(
+    name: str, dataset: DatasetSource, weights: str, cache: str | Path | None
+) -> tuple[VRFModel, VRFProcessor, Pairs]:
+    """A saved model with its processor, and a dataset as that model sees it."""
+    dataset = open_dataset(dataset)
+    model, processor = load_trained(name)
+    check_context(dataset, model.config.context)
+    finetuned = not model.config.freeze_backbone
+    images = open_images(dataset, model.config.backbone, weights, cache, finetuned)
+    if not finetuned:
+        images.check_model(model.config)
+    return model, processor, load_pairs(dataset, images)

@@ -1,0 +1,206 @@
+"""How to train, and the settings that have a name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from recipeflow.errors import UsageError
+from recipeflow.features.views import NUMBERS
+
+INPUTS = ("action", "object", "image")
+"""What a query can be made of."""
+
+
+CONTEXTS = ("none", "modifiers", "history")
+"""How much of the flow graph a query can read beside them."""
+
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "schedule": ("constant", "linear", "cosine"),
+    "negatives": ("one", "all", "hardest"),
+    "mixed_precision": ("no", "bf16", "fp16"),
+    "finetune": (False, True, "last"),
+    "feature_precision": ("fp32", "bf16"),
+    "views": tuple(NUMBERS),
+}
+"""The values that some settings of a training can have."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How to train; the defaults are the paper's settings.
+
+    Args:
+        inputs: What a query is made of: any of ``action``, ``object`` and ``image``.
+        epochs: Passes over the training recipes.
+        recipes_per_batch: Recipes in a mini-batch, over all processes together.
+        learning_rate: The highest rate of AdamW.
+        weight_decay: Of AdamW; the paper names none, this is PyTorch's default.
+        beta2: How long AdamW remembers the size of gradients; likewise. A short schedule wants less than the default,
+            whose memory of about 1,000 steps is as long as the whole training.
+        schedule: What becomes of the rate: it stays, or falls to zero along a line or a cosine.
+        warmup: The share of steps over which the rate rises from zero.
+        margin: The margin of the triplet loss.
+        negatives: Which negatives the loss takes; the paper samples one a side.
+        accumulate: Mini-batches a step of the optimiser.
+        max_grad_norm: Clip gradients to this length, or not at all.
+        mixed_precision: ``no``, ``bf16`` or ``fp16``.
+        finetune: Train the backbone too, on augmented pixels instead of cached features; ``"last"`` trains only its
+            last stage, which takes less memory and time.
+        backbone_rate: The backbone's learning rate as a share of ``learning_rate``.
+        evaluate_every: Epochs between evaluations; 0 evaluates only at the end.
+        checkpoint_every: Epochs between checkpoints; 0 writes one only on Ctrl-C.
+        seed: Fixes initial weights, batches, negatives and dropout.
+        feature_precision: In which cached features are computed, ``fp32`` or ``bf16``; never chosen by the machine.
+        views: Looks at each image to train on, 1, 2 or 4; a step takes one of them, drawn anew, and tests the first.
+        incomplete: Train also on rows without a pre-action image, where that is an input.
+        model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
+    """
+
+    inputs: tuple[str, ...] = INPUTS
+    epochs: int = 350
+    recipes_per_batch: int = 4
+    learning_rate: float = 1e-5
+    weight_decay: float = 0.01
+    beta2: float = 0.999
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup: float = 0.0
+    margin: float = 0.1
+    negatives: Literal["one", "all", "hardest"] = "one"
+    accumulate: int = 1
+    max_grad_norm: float | None = None
+    mixed_precision: Literal["no", "bf16", "fp16"] = "no"
+    finetune: bool | Literal["last"] = False
+    backbone_rate: float = 0.1
+    evaluate_every: int = 0
+    checkpoint_every: int = 10
+    seed: int = 0
+    feature_precision: Literal["fp32", "bf16"] = "fp32"
+    views: int = 1
+    incomplete: bool = False
+    model: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        checks = {
+            "epochs": self.epochs >= 1,
+            "recipes_per_batch": self.recipes_per_batch >= 1,
+            "learning_rate": math.isfinite(self.learning_rate) and self.learning_rate > 0,
+            "weight_decay": self.weight_decay >= 0,
+            "beta2": 0 < self.beta2 < 1,
+            "warmup": 0 <= self.warmup < 1,
+            "accumulate": self.accumulate >= 1,
+            "max_grad_norm": self.max_grad_norm is None or self.max_grad_norm > 0,
+            "backbone_rate": math.isfinite(self.backbone_rate) and self.backbone_rate > 0,
+            "evaluate_every": self.evaluate_every >= 0,
+            "checkpoint_every": self.checkpoint_every >= 0,
+        }
+        for name, is_right in checks.items():
+            if not is_right:
+                raise UsageError(f"expected a valid {name}, found {getattr(self, name)!r}; see `TrainingConfig`")
+
+        self._check_choices()
+        self._check_finetuning()
+
+    def _check_choices(self) -> None:
+        """Refuse a value that is not one of a few, and name them."""
+        if not self.inputs or not set(self.inputs) <= set(INPUTS):
+            raise UsageError(
+                f"expected inputs among {', '.join(INPUTS)}, found {'+'.join(self.inputs)!r}; join one or more of "
+                "them by +, such as action+object"
+            )
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                listed = ", ".join(map(str, choices))
+                raise UsageError(f"expected {name} among {listed}, found {getattr(self, name)!r}; choose one of them")
+
+    def _check_finetuning(self) -> None:
+        """Refuse settings of cached features where there are none: they would have no effect."""
+        if self.finetune and self.views > 1:
+            raise UsageError(
+                f"expected one view to fine-tune on, as its pixels are augmented anyway, found {self.views}; leave "
+                "views out"
+            )
+        if self.finetune and self.feature_precision != "fp32":
+            raise UsageError(
+                f"expected no precision of cached features in fine-tuning, which reads pixels, found "
+                f"{self.feature_precision}; leave --precision out, and see --mixed-precision"
+            )
+
+    @property
+    def context(self) -> str:
+        """How much of the flow graph a query reads."""
+        return self.model.get("context", "none")
+
+    @property
+    def architecture(self) -> str:
+        """Which encoders the model has."""
+        return self.model.get("architecture", "paper")
+
+    def with_inputs(self, inputs: tuple[str, ...]) -> TrainingConfig:
+        """The same settings for queries of these inputs; one input alone is asked without any context."""
+        return replace(self, inputs=inputs).with_context("none" if len(inputs) == 1 else None)
+
+    def with_context(self, context: str | None) -> TrainingConfig:
+        """The same settings with another context; ``None`` leaves it as it is."""
+        if context is None or context == self.context:
+            return self
+        if context not in CONTEXTS:
+            raise UsageError(f"expected a context among {', '.join(CONTEXTS)}, found {context!r}")
+        if self.architecture == "paper":
+            raise UsageError(f"expected no context with the paper's model, found {context!r}; take --preset best")
+        return replace(self, model={**self.model, "context": context})
+
+    def rate_factor(self, step: int, total: int) -> float:
+        """What the learning rate is multiplied with at a step of the optimiser."""
+        warmup = round(self.warmup * total)
+        if step < warmup:
+            return (step + 1) / (warmup + 1)
+        done = (step - warmup) / max(1, total - warmup)
+        return {"constant": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[self.schedule]
+
+
+PRESETS = {
+    "paper": TrainingConfig(),
+    "fast": TrainingConfig(
+        epochs=28, learning_rate=1e-4, schedule="cosine", warmup=0.05, beta2=0.98, checkpoint_every=0
+    ),
+    "best": TrainingConfig(
+        epochs=16,
+        recipes_per_batch=16,
+        learning_rate=2e-3,
+        schedule="cosine",
+        warmup=0.1,
+        max_grad_norm=5.0,
+        checkpoint_every=0,
+        model={
+            "architecture": "residual",
+            "word_dim": 128,
+            "hidden_dim": 512,
+            "dropout": 0.2,
+            "feature_dropout": 0.3,
+            "feature_length": 10.0,
+            "word_dropout": 0.1,
+            "context": "history",
+            "loss": "contrastive",
+            "temperature": 0.05,
+        },
+    ),
+}
+"""``paper``: exactly its settings. ``fast``: same model and loss, a shorter schedule that reaches at least as much.
+``best``: another model and loss on the same features, folds and candidates; docs/experiments.md tells how it was
+chosen."""
+
+
+def check_views(number: int) -> None:
+    """Refuse a number of views that there is not."""
+    if number not in NUMBERS:
+        raise UsageError(f"expected {', '.join(map(str, NUMBERS[:-1]))} or {NUMBERS[-1]} views, found {number}")
+
+
+def get_preset(name: str, **changes: Any) -> TrainingConfig:
+    """Training settings by name, with some of them changed; ``None`` leaves one as it is."""
+    if name not in PRESETS:
+        raise UsageError(f"expected a preset among {', '.join(PRESETS)}, found {name!r}")
+    return replace(PRESETS[name], **{key: value for key, value in changes.items() if value is not None})

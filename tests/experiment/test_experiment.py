@@ -1,0 +1,209 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from recipeflow.cli import app
+from recipeflow.dataset.build import build_dataset
+from recipeflow.errors import OutputExistsError, UsageError
+from recipeflow.experiment.jobs import (
+    Experiment,
+    Job,
+    run_experiment,
+)
+from recipeflow.experiment.paper import parse_folds, parse_rows
+from recipeflow.experiment.results import results_table
+from recipeflow.kitchen import cook_release
+from recipeflow.pairs.batches import load_pairs
+from recipeflow.training.settings import PRESETS, get_preset
+from tests.pairs.pairing import OFFLINE
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory) -> Experiment:
+    folder = tmp_path_factory.mktemp("experiment")
+    cook_release(folder / "kitchen", recipes=10, used_only=True)
+    build_dataset(folder / "kitchen", folder / "vrf")
+    config = replace(PRESETS["fast"], epochs=1)
+    return Experiment(str(folder / "vrf"), **OFFLINE, cache=str(folder / "cache"), preset="fast", config=config)
+
+
+@pytest.fixture(scope="module")
+def out(experiment, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("out")
+    run_experiment(experiment, folder, rows=("random", "both"), folds=[0, 1], workers=2)
+    return folder
+
+
+def test_results_say_what_was_measured_and_on_what(out):
+    results = json.loads((out / "results.json").read_text())
+    random, both = results["rows"]
+    assert random["paper"] == {"recall_at_5": 2.37, "median_rank": 149.0}
+    assert both["inputs"] == ["action", "object", "image"]
+    assert set(both["folds"]) == {"0", "1"}
+    assert both["usable_rows"] < random["usable_rows"] <= results["all_rows"]
+    assert both["folds"]["0"]["candidates"] == random["folds"]["0"]["candidates"]
+    figures = [fold["recall_at_5"] for fold in both["folds"].values()]
+    assert both["mean"]["recall_at_5"] == pytest.approx(sum(figures) / 2)
+    assert results["settings"]["training"]["epochs"] == 1
+    assert "torch" in results["versions"]
+
+
+def test_the_table_stands_beside_the_papers(out):
+    table = results_table(json.loads((out / "results.json").read_text())).markdown()
+    page = (out / "results.md").read_text()
+    assert page.startswith(table)
+    assert "The candidates are" in page and "no evidence for the paper's claim" in page
+    for name in ("recall", "ranks", "learning"):
+        assert f"plots/{name}.png" in page
+        with Image.open(out / "plots" / f"{name}.png") as figure:
+            assert figure.width > 500
+    assert "149.00" in table and "verb + object + image" in table and "±" in table
+
+
+def test_finished_jobs_are_not_run_again_and_new_ones_are(experiment, out):
+    kept = out / Job("both", 0).file
+    before = kept.stat().st_mtime_ns
+    results = run_experiment(experiment, out, rows=("random", "both"), folds=[0, 1, 2], workers=1)
+    assert kept.stat().st_mtime_ns == before
+    assert set(results["rows"][1]["folds"]) == {0, 1, 2}
+
+
+def test_other_rows_and_folds_of_the_same_settings_add_to_the_folder(experiment, tmp_path):
+    call = ["experiment", experiment.dataset, "--cache", experiment.cache, "--out", str(tmp_path / "out")]
+    call += ["--workers", "1", "--json", "--rows"]
+    for rows, folds in (("random", "0,1"), ("random", "2"), ("both", "1")):
+        result = CliRunner().invoke(app, [*call, rows, "--folds", folds])
+        assert result.exit_code == 0, result.output
+    found = {row["name"]: list(row["folds"]) for row in json.loads(result.stdout)["rows"]}
+    assert found == {"random": ["0", "1", "2"], "both": ["1"]}
+    page = (tmp_path / "out" / "results.md").read_text()
+    assert "over 1 to 3 folds" in page and "random search (3 folds)" in page
+    assert "random search" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "found"),
+    [
+        (["--preset", "paper"], "preset 'fast' and not 'paper'"),
+        (["--inner"], "inner False and not True"),
+        (["--views", "2"], "views 1 and not 2"),
+    ],
+)
+def test_results_of_other_settings_are_never_written_over(option, found, experiment, tmp_path):
+    call = ["experiment", experiment.dataset, "--cache", experiment.cache, "--out", str(tmp_path), "--workers", "1"]
+    call += ["--rows", "random", "--folds", "0"]
+    assert CliRunner().invoke(app, call).exit_code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    error = CliRunner().invoke(app, [*call, *option]).exception
+    assert isinstance(error, OutputExistsError)
+    assert found in str(error) and "another --out" in str(error)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_results_of_other_data_are_refused_too(experiment, out, tmp_path):
+    cook_release(tmp_path / "kitchen", recipes=10, seed=5, used_only=True)
+    build_dataset(tmp_path / "kitchen", tmp_path / "vrf")
+    with pytest.raises(OutputExistsError, match="found data "):
+        run_experiment(replace(experiment, dataset=str(tmp_path / "vrf")), out, rows=("random",), folds=[0], workers=1)
+
+
+def test_settings_tell_apart_what_a_result_depends_on(experiment):
+    pairs = load_pairs(experiment.dataset, experiment.features())
+    best = replace(experiment, preset="best", config=PRESETS["best"])
+    other_graph = replace(pairs, contexts=((), *pairs.contexts[1:]), seen=pairs.seen.flip(0))
+    assert experiment.settings(other_graph) == experiment.settings(pairs), "the paper's model reads no context"
+    assert best.settings(other_graph) != best.settings(pairs)
+    assert best.settings(other_graph)["data"] == best.settings(pairs)["data"], "so that both can be compared"
+    for change in ({"objects": pairs.objects[::-1]}, {"folds": pairs.folds.flip(0)}, {"recipes": pairs.recipes + 1}):
+        assert experiment.settings(replace(pairs, **change))["data"] != experiment.settings(pairs)["data"], change
+
+
+def test_views_change_what_is_trained_on_and_not_what_is_asked(experiment, out, tmp_path):
+    viewed = replace(experiment, config=replace(experiment.config, views=2))
+    results = run_experiment(viewed, tmp_path, rows=("both",), folds=[0], workers=1)
+    plain = json.loads((out / "results.json").read_text())
+    assert results["settings"]["data"] == plain["settings"]["data"], "so that both can be compared"
+    jobs = [json.loads((folder / Job("both", 0).file).read_text()) for folder in (tmp_path, out)]
+    assert jobs[0]["rows"] == jobs[1]["rows"]
+    assert jobs[0]["history"][0]["loss"] != jobs[1]["history"][0]["loss"]
+
+
+def test_one_input_alone_is_asked_without_context():
+    best = PRESETS["best"]
+    assert best.with_inputs(("image",)).context == best.with_inputs(("object",)).context == "none"
+    assert best.with_inputs(("action", "image")).context == "history"
+    assert PRESETS["paper"].with_inputs(("image",)).with_context("none").model == {}
+
+
+def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, tmp_path):
+    config = replace(PRESETS["best"], epochs=1, incomplete=True).with_context("history")
+    best = replace(experiment, preset="best", config=config)
+    results = run_experiment(best, tmp_path, rows=("image", "both"), folds=[0], workers=1)
+    image, both = results["rows"]
+    assert image["unseen"] is None and both["unseen"]["queries"] > 0
+    pairs = load_pairs(best.dataset, best.features())
+    asked = pairs.rows(config.inputs, [0], incomplete=True)
+    assert both["folds"][0]["queries"] + both["unseen"]["queries"] == len(asked)
+    assert both["folds"][0]["candidates"] == both["unseen"]["candidates"] == image["folds"][0]["candidates"]
+    assert "pre-action image is missing" in (tmp_path / "results.md").read_text()
+
+
+def test_choosing_settings_leaves_the_held_out_fold_alone(experiment, out, tmp_path):
+    inner = replace(experiment, inner=True)
+    results = run_experiment(inner, tmp_path, rows=("random",), folds=[0], workers=1)
+    outer = json.loads((out / "results.json").read_text())
+    assert results["settings"]["inner"] and results["settings"] != outer["settings"]
+    kept = json.loads((tmp_path / Job("random", 0).file).read_text())
+    tested = json.loads((out / Job("random", 1).file).read_text())
+    assert kept["rows"] == tested["rows"]  # fold 1 is what settings for fold 0 are chosen on
+
+
+def test_unknown_names_are_told_with_the_known_ones():
+    with pytest.raises(UsageError, match="paper, fast, best"):
+        get_preset("slow")
+    with pytest.raises(UsageError, match="none, modifiers, history"):
+        get_preset("best").with_context("all")
+    with pytest.raises(UsageError, match="--preset best"):
+        get_preset("fast").with_context("history")
+    with pytest.raises(UsageError, match="random, text, image, both"):
+        parse_rows(["smell"])
+    with pytest.raises(UsageError, match="0,1,2"):
+        parse_folds("one")
+    assert parse_folds("3,4") == [3, 4] and len(parse_folds("")) == 10
+
+
+def test_a_worker_that_dies_is_told_and_finished_jobs_are_kept(experiment, tmp_path):
+    command = [sys.executable, "-m", "recipeflow.cli", "experiment", experiment.dataset, "--cache", experiment.cache]
+    command += ["--preset", "paper", "--rows", "random,both", "--folds", "0,1", "--workers", "3", "--out", tmp_path]
+    process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    finished = tmp_path / Job("random", 0).file
+    wait_until(lambda: finished.exists() or process.poll() is not None)
+    os.kill(find_worker(process.pid), signal.SIGKILL)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "finished jobs are kept" in told and "Traceback" not in told
+    assert finished.exists() and not (tmp_path / "results.json").exists()
+
+
+def wait_until(ready, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def find_worker(parent: int) -> int:
+    """A process that the parent started to work for it, and not the one that tidies up after it."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return next(int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes())

@@ -1,0 +1,135 @@
+"""Fine-tuning from pixels, with a real but tiny network of timm's."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import timm
+import torch
+from torch import nn
+
+from modeling_vrf import VRFModel
+from processing_vrf import VRFProcessor
+from recipeflow.dataset.build import build_dataset
+from recipeflow.errors import TrainingInterruptedError, UsageError
+from recipeflow.evaluation.ranking import evaluate
+from recipeflow.features.backbone import decode
+from recipeflow.features.pixels import FramePixels
+from recipeflow.kitchen import cook_release
+from recipeflow.pairs.batches import load_pairs
+from recipeflow.training.runs import prepare_run
+from recipeflow.training.trainer import TrainingConfig, VRFTrainer
+from tests.pairs.pairing import SMALL
+
+BACKBONE = "test_efficientnet.r160_in1k"
+CONFIG = TrainingConfig(epochs=2, recipes_per_batch=2, learning_rate=1e-3, finetune=True, checkpoint_every=0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("pixels")
+    cook_release(folder / "kitchen", recipes=10, used_only=True, workers=1)
+    build_dataset(folder / "kitchen", folder / "vrf")
+    torch.manual_seed(0)
+    torch.save(timm.create_model(BACKBONE).state_dict(), folder / "weights.pth")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pixels(folder) -> FramePixels:
+    return FramePixels.open(folder / "vrf", BACKBONE, workers=0)
+
+
+def make_trainer(folder, pixels, output, config=CONFIG) -> VRFTrainer:
+    run = prepare_run(load_pairs(folder / "vrf", pixels), config, 0, BACKBONE, str(folder / "weights.pth"), **SMALL)
+    rows = run.train_data.recipes < 5
+    data = replace(
+        run.train_data,
+        recipes=run.train_data.recipes[rows],
+        post=run.train_data.post[rows],
+        pre=run.train_data.pre[rows],
+        words={name: ids[rows] for name, ids in run.train_data.words.items()},
+    )
+    return VRFTrainer(run.model, run.processor, config, data, output, eval_data=run.eval_data, show_progress=False)
+
+
+def test_augmentation_depends_on_seed_step_and_frame_only(pixels):
+    frames = torch.tensor([3, 1, 4])
+    (first,) = pixels.augmented([frames], first_step=5, seed=1)
+    _, second = pixels.augmented([frames[:1], frames.flip(0)], first_step=4, seed=1)
+    assert first.shape == (3, 3, 160, 160)
+    assert second.flip(0).equal(first)
+    for step, seed in ((6, 1), (5, 2)):
+        (other,) = pixels.augmented([frames], first_step=step, seed=seed)
+        assert not other.equal(first)
+
+
+def test_workers_make_the_same_pixels_and_leave_the_random_state_alone(pixels):
+    steps = [torch.tensor([0, 2]), torch.tensor([1])]
+    before = torch.get_rng_state()
+    alone = list(pixels.augmented(steps, 0, 0))
+    assert torch.get_rng_state().equal(before)
+    helped = list(replace(pixels, workers=1).augmented(steps, 0, 0))
+    assert all(one.equal(other) for one, other in zip(alone, helped, strict=True))
+
+
+def test_plain_pixels_are_the_processors(pixels):
+    processor = VRFProcessor.from_phrases(["切る"], BACKBONE)
+    expected = processor(post_images=[decode(pixels.frame(number)) for number in (0, 1)])["post_pixel_values"]
+    (found,) = pixels.plain(torch.tensor([0, 1]))
+    assert found.equal(expected)
+
+
+def test_finetuning_trains_the_backbone_but_not_its_statistics(folder, pixels, tmp_path):
+    trainer = make_trainer(folder, pixels, tmp_path / "run")
+    before = {name: tensor.clone() for name, tensor in trainer.model.backbone.state_dict().items()}
+    statistics = {
+        f"{path}.{name}"
+        for path, module in trainer.model.backbone.named_modules()
+        if isinstance(module, nn.modules.batchnorm._BatchNorm)
+        for name, _ in module.named_buffers()
+    }
+    rates = [group["lr"] for group in trainer.optimizer.param_groups]
+    assert rates == pytest.approx([1e-3, 1e-4])
+    trainer.train()
+    changed = {name for name, tensor in trainer.model.backbone.state_dict().items() if not tensor.equal(before[name])}
+    assert "timm_model.conv_stem.weight" in changed
+    assert statistics and not statistics & changed
+
+
+def test_a_finetuned_model_is_saved_as_what_it_is(folder, pixels, tmp_path):
+    trainer = make_trainer(folder, pixels, tmp_path / "run", replace(CONFIG, epochs=1))
+    expected = evaluate(trainer.train(), trainer.eval_data)
+    loaded = VRFModel.from_pretrained(tmp_path / "run" / "model").eval()
+    assert not loaded.config.freeze_backbone
+    assert loaded.config.backbone_weights.endswith("fine-tuned")
+    assert evaluate(loaded, trainer.eval_data) == expected
+
+
+def test_the_last_stage_is_trained_alone_where_that_is_asked_for(folder, pixels):
+    trainer = make_trainer(folder, pixels, None, replace(CONFIG, epochs=1, finetune="last"))
+    before = {name: tensor.clone() for name, tensor in trainer.model.backbone.state_dict().items()}
+    trained = trainer.train()
+    changed = {name for name, tensor in trained.backbone.state_dict().items() if not tensor.equal(before[name])}
+    last = ("timm_model.blocks.4.", "timm_model.conv_head.", "timm_model.bn2.")
+    assert changed and all(name.startswith(last) for name in changed)
+    assert trained.config.backbone_weights.endswith("fine-tuned")
+    with pytest.raises(UsageError, match="expected a valid finetune, found 'first'"):
+        replace(CONFIG, finetune="first")
+
+
+def test_an_interrupted_run_ends_with_the_same_weights(folder, pixels, tmp_path):
+    whole = make_trainer(folder, pixels, None).train()
+    trainer = make_trainer(folder, pixels, tmp_path / "run")
+    take_step = trainer.training_step
+
+    def interrupted_step(batch, images):
+        trainer.interrupted = trainer.state.step == 2
+        return take_step(batch, images)
+
+    trainer.training_step = interrupted_step
+    with pytest.raises(TrainingInterruptedError, match="after step 3 of 4"):
+        trainer.train()
+    resumed = make_trainer(folder, pixels, tmp_path / "run").train()
+    expected, found = whole.state_dict(), resumed.state_dict()
+    assert all(expected[name].equal(found[name]) for name in expected)

@@ -1,0 +1,62 @@
+import sys
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipeflow.download.text import normalise
+from recipeflow.errors import SegmenterError
+from recipeflow.kitchen.cooking import devise_recipe
+from recipeflow.language.segmentation import load_segmenter, segment
+from recipeflow.release.recipe import Word
+
+
+def test_words_of_a_line():
+    assert load_segmenter()("（Ａ）しょうゆ大さじ１") == ["（", "Ａ", "）", "しょうゆ", "大さじ", "１"]
+    assert segment("薄く切る。", load_segmenter()) == (Word(0, 2), Word(2, 4), Word(4, 5))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"])).map(normalise))
+def test_words_tile_any_line(text):
+    words = segment(text, load_segmenter())
+    assert [word.start for word in words] == [0, *(word.end for word in words[:-1])][: len(words)]
+    assert (words[-1].end if words else 0) == len(text)
+
+
+def test_most_word_ends_are_the_annotated_ones():
+    lines = [line for index in range(20) for line in devise_recipe(2, index).recipe.instructions]
+    found = [(line, {word.end for word in segment(line.text, load_segmenter())}) for line in lines]
+    agreeing = sum(len(ends & {word.end for word in line.words}) for line, ends in found)
+    assert agreeing / sum(len(ends) for _, ends in found) > 0.95
+
+
+def test_a_segmenter_that_loses_characters_is_an_error():
+    with pytest.raises(SegmenterError, match="expected words that joined are '塩 胡椒', found"):
+        segment("塩 胡椒", load_segmenter())
+
+
+def test_kytea_is_used_where_its_model_is_given(monkeypatch, tmp_path):
+    given_options = []
+
+    def kytea(options):
+        given_options.append(options)
+        return SimpleNamespace(getWS=lambda text: list(text))
+
+    monkeypatch.setitem(sys.modules, "Mykytea", SimpleNamespace(Mykytea=kytea))
+    assert segment("切る", load_segmenter(tmp_path / "jp.bin")) == (Word(0, 1), Word(1, 2))
+    assert given_options == [f"-model {tmp_path}/jp.bin"]
+
+
+def test_without_kytea_the_error_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "Mykytea", None)
+    with pytest.raises(SegmenterError, match="pip install kytea"):
+        load_segmenter("jp.bin")
+
+
+def test_a_model_that_is_none(tmp_path):
+    pytest.importorskip("Mykytea")
+    (tmp_path / "bad.bin").write_text("no model")
+    for path in (tmp_path / "bad.bin", tmp_path / "none.bin", tmp_path / "with space.bin"):
+        with pytest.raises(SegmenterError, match="expected a"):
+            load_segmenter(path)

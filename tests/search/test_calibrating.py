@@ -1,0 +1,105 @@
+"""Fitting and measuring by kind of query, without a model: on queries whose temperature is known."""
+
+import json
+
+import pytest
+import torch
+
+from configuration_vrf import VRFConfig
+from recipeflow.errors import CalibrationError
+from recipeflow.search.calibrating import FEW, FIGURES, calibrate_kinds, expected_temperature
+from recipeflow.search.calibration_plot import plot_calibration, save_plot
+from recipeflow.search.confidence import Queries, fit_temperature
+from recipeflow.search.query_kinds import Asked
+from tests.model_helpers import BACKBONE
+from tests.search.test_calibration import ideal_queries
+
+NO_IMAGE = ("image",)
+
+
+def ask(queries: int, temperature: float, recipes: int = 8, seed: int = 0) -> Asked:
+    data = ideal_queries(queries, 40, seed=seed, temperature=temperature)
+    return Asked(data, torch.arange(queries) % recipes)
+
+
+def test_each_kind_has_a_temperature_and_a_threshold_of_its_own():
+    found = calibrate_kinds({(): ask(800, 0.05), NO_IMAGE: ask(900, 0.2)}, 0.05)
+    complete, lacking = found.kinds
+    assert complete.temperature == pytest.approx(0.05, rel=0.15)
+    assert lacking.temperature == pytest.approx(0.2, rel=0.15)
+    assert complete.answered.coverage > 0.5 > lacking.answered.coverage
+    assert all(kind.fitted.min_confidence >= 0.5 for kind in found.kinds)
+    for kind in found.kinds:
+        assert kind.judged.confidences.mean().item() == pytest.approx(kind.judged.accuracy, abs=0.06)
+    assert not found.uncertain and not found.never_sure
+
+
+def test_halves_are_of_different_recipes_whatever_the_kind():
+    """A recipe that one kind lacks must not shift the halves of that kind."""
+    whole, part = ask(80, 0.05), ask(80, 0.05, seed=1)
+    kept = part.recipes != 1
+    found = calibrate_kinds({(): Asked(part.select(kept), part.recipes[kept]), NO_IMAGE: whole}, 0.05)
+    for kind, asked in zip(found.kinds, (part, whole), strict=True):
+        odd = (asked.recipes % 2 == 1) & (kept if asked is part else True)
+        assert kind.data.targets.equal(asked.data.targets[odd])
+        assert kind.fitted_on == int((asked.recipes % 2 == 0).sum())
+
+
+def test_a_kind_with_few_queries_leans_on_the_others():
+    many, few = ask(2000, 0.1), ask(10, 0.1, seed=3)
+    found = calibrate_kinds({(): many, NO_IMAGE: few}, 0.05).kinds[1]
+    alone = fit_temperature(few.select(few.recipes % 2 == 0))
+    assert abs(found.temperature - 0.1) < abs(alone - 0.1)
+    assert found.fitted_on == 5 < FEW
+
+
+def test_too_few_queries_to_fit_on_are_told():
+    found = calibrate_kinds({(): ask(200, 0.05), NO_IMAGE: ask(60, 0.05)}, 0.05)
+    assert [(kind.name, kind.fitted_on) for kind in found.uncertain] == [("no image", 30)]
+
+
+def test_the_json_has_complete_queries_at_the_top_and_the_table_a_column_for_each_kind():
+    found = calibrate_kinds({(): ask(80, 0.05), NO_IMAGE: ask(90, 0.1), ("context",): ask(80, 0.06)}, 0.05, 0.6)
+    content = json.loads(json.dumps(found.as_dict()))
+    assert content["temperature"] == found.kinds[0].temperature
+    assert [row["without"] for row in content["incomplete"]] == [["image"], ["context"]]
+    for row in (content, *content["incomplete"]):
+        assert row["min_confidence"] >= 0.6
+        assert sum(part["queries"] for part in row["reliability"]) == row["measured"]["queries"]
+    table = found.table()
+    assert table.columns == ("", "complete", "no image", "no context")
+    assert [row[0] for row in table.rows] == list(FIGURES)
+    assert table.rows[0][1:] == ("40", "45", "40")
+
+
+@pytest.mark.parametrize("kinds", [[()], [(), NO_IMAGE, ("context",), ("image", "context")]])
+def test_the_plot_has_a_panel_for_each_kind(kinds, tmp_path):
+    found = calibrate_kinds({kind: ask(80, 0.05) for kind in kinds}, 0.05)
+    titles = [axes.get_title() for axes in plot_calibration(found).axes if "T = " in axes.get_title()]
+    assert [title.split(":")[0] for title in titles] == [kind.name for kind in found.kinds]
+    save_plot(found, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_calibrated_is_refused():
+    with pytest.raises(CalibrationError, match=r"found 1\.2"):
+        calibrate_kinds({(): ask(80, 0.05)}, 0.05, 1.2)
+    with pytest.raises(CalibrationError, match=r"queries \(complete\) of at least two recipes.*found 1 of 1"):
+        calibrate_kinds({(): ask(80, 0.05, recipes=1)}, 0.05)
+    lonely = Asked(ask(80, 0.05).data, torch.zeros(80, dtype=torch.long))
+    with pytest.raises(CalibrationError, match=r"queries \(no image\) of at least two recipes.*found 1 of 8"):
+        calibrate_kinds({(): ask(80, 0.05), NO_IMAGE: lonely}, 0.05)
+
+
+def test_guessing_is_refused_for_complete_queries_and_never_sure_for_others():
+    good = Asked(Queries(torch.eye(6), torch.eye(6), torch.arange(6)), torch.arange(6) % 2)
+    wrong = Asked(Queries(torch.eye(6), torch.eye(6), (torch.arange(6) + 1) % 6), good.recipes)
+    with pytest.raises(CalibrationError, match="none better than guessing on 3 queries"):
+        calibrate_kinds({(): wrong, NO_IMAGE: good}, 0.05)
+    assert calibrate_kinds({(): good, NO_IMAGE: wrong}, 0.05).kinds[1].answered.accuracy != 1
+
+
+def test_what_is_expected_of_a_temperature():
+    contrastive = VRFConfig(backbone=BACKBONE, architecture="residual", loss="contrastive", temperature=0.2)
+    assert expected_temperature(contrastive) == 0.2
+    assert expected_temperature(VRFConfig(backbone=BACKBONE)) == 0.05

@@ -1,0 +1,101 @@
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType, SimpleNamespace
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from processing_vrf import VRFProcessor
+from tests.model_helpers import BACKBONE
+from tests.space.spacing import APP
+
+ROOT = APP.parents[1]
+COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
+
+
+def requirements(path) -> dict[str, Requirement]:
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    return {Requirement(line).name: Requirement(line) for line in lines}
+
+
+@pytest.fixture(scope="module")
+def app() -> ModuleType:
+    spec = spec_from_file_location("space_app", APP)
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def model(app):
+    processor = VRFProcessor.from_phrases(["薄切り に する", "薄 切り", "Ａｂ", "トマト"], BACKBONE)
+    return app.Model("small", SimpleNamespace(processor=processor))
+
+
+def page_text(page) -> str:
+    return " ".join(str(part["props"].get("value")) for part in page.config["components"])
+
+
+# The files of the Space.
+
+
+def test_the_card_says_what_the_hub_wants_to_know():
+    _, head, text = (ROOT / "space" / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    card = yaml.safe_load(head)
+    assert card["sdk"] == "gradio" and (ROOT / "space" / card["app_file"]).is_file()
+    assert card["license"] == "mit" and card["models"] and card["datasets"]
+    assert len(card["short_description"]) <= 60
+    assert {card["colorFrom"], card["colorTo"]} <= COLOURS
+    assert requirements(ROOT / "space" / "requirements.txt")["gradio"].specifier.contains(card["sdk_version"])
+    for variable in ("VRF_MODEL", "VRF_DATASET", "VRF_FOLD"):
+        assert variable in text and variable in APP.read_text(encoding="utf-8")
+
+
+def test_it_is_tested_with_what_it_asks_for():
+    own, project = requirements(ROOT / "space" / "requirements.txt"), requirements(ROOT / "requirements.txt")
+    project |= requirements(ROOT / "requirements-dev.txt")
+    for name, wanted in own.items():
+        if name != "pillow":  # which Gradio keeps below 13
+            assert wanted == project[name]
+
+
+# What it makes of words.
+
+
+def test_phrases_are_split_into_the_fewest_words_that_the_model_knows(app, model):
+    assert app.split_words("薄切りにする", model) == ["薄切り", "に", "する"]
+    assert app.split_words("トマト薄", model) == ["トマト", "薄"]
+    assert app.split_words("ab", model) == ["ab"]  # as the model compares words
+    assert app.split_words("揚げ", model) == [] == app.split_words("", model)
+
+
+def test_other_forms_of_a_word_are_understood_by_models_that_bring_them(app, model):
+    assert model.missed("とまと うすぎりにする") == [] and model.missed("トマト 揚げる") == ["揚げる"]
+    assert not model.knows("とまと")
+    old = app.Model("old", SimpleNamespace(processor=SimpleNamespace(tokenizer=model.pipe.processor.tokenizer)))
+    assert old.missed("とまと トマト") == ["とまと"]
+
+
+def test_special_tokens_are_no_words(model):
+    assert not model.knows("[UNK]") and not model.knows("[PAD]") and not model.knows(" ")
+
+
+# What is wrong is told on the page.
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({}, "expected the environment variable VRF_MODEL"),
+        ({"VRF_MODEL": " , "}, "expected the environment variable VRF_MODEL"),
+        ({"VRF_MODEL": "no/such/folder/at/all"}, "expected a model with an index in 'no/such/folder/at/all'"),
+    ],
+)
+def test_a_space_that_is_not_set_up_says_what_is_missing(app, environment, told):
+    assert told in page_text(app.make_page(environment))
+
+
+def test_a_dataset_that_is_none_is_told(app, model, tmp_path):
+    with pytest.raises(app.SetupError, match="VRF_DATASET"):
+        app.load_examples(str(tmp_path / "nothing"), None, [model], tmp_path)
