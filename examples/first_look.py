@@ -5,7 +5,8 @@ It is what anyone would write in a notebook: load the three configs, print three
 
 from datasets import load_dataset
 
-from recipeflow.drawing.contact_sheet import contact_sheet, pick_varied, save_picture
+from recipeflow.drawing.contact_sheet import contact_sheet, pick_varied
+from recipeflow.images import save_picture
 from recipeflow.release import read_info
 
 recipes = load_dataset("vrf", "recipes", split="train")

@@ -1,7 +1,4 @@
-"""Is this really a picture? Frames are passed on as the bytes they are, so each is decoded once to be sure.
-
-And small pictures of them, for pages that show many.
-"""
+"""Decode, check, shrink and write pictures; small ones as `data:` addresses, so that a page is one file."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from pathlib import Path
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from recipeflow.errors import BrokenImageError, UsageError
+from recipeflow.files import write_png
 
 FORMATS = ("JPEG", "PNG", "WEBP")
 """What a frame may be in spite of its name. Not all that Pillow opens: some formats run other programs."""
@@ -83,6 +81,11 @@ def encode(picture: Image.Image, kind: str = "JPEG", **options: int) -> bytes:
     buffer = io.BytesIO()
     picture.save(buffer, kind, **options)
     return buffer.getvalue()
+
+
+def save_picture(image: Image.Image, path: str | Path) -> None:
+    """Write a picture as a PNG file aside, then rename it into place."""
+    write_png(Path(path), image.save, optimize=True)
 
 
 THUMBNAIL_QUALITY = 72

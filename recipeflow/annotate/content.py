@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from recipeflow.download.text import normalise
 from recipeflow.errors import DamagedDatabaseError, RefusedError
-from recipeflow.language.segmentation import load_segmenter, segment
+from recipeflow.language.japanese import normalise
+from recipeflow.language.segmentation import Segmenter, load_segmenter, segment
 from recipeflow.release.parsing import RecipeParser, id_problem, recipe_to_json
-from recipeflow.release.recipe import Line, Recipe
+from recipeflow.release.recipe import Line, Recipe, Word
 
 
 def recipe_to_row(recipe: Recipe) -> dict[str, Any]:
@@ -53,11 +53,15 @@ def recipe_from_text(recipe_id: str, title: str, ingredients: str, instructions:
     sections = []
     for text in (ingredients, instructions):
         lines = filter(None, (normalise(_checked(line)) for line in text.splitlines()))
-        sections.append(tuple(Line(segment(line, segmenter), line) for line in lines))
+        sections.append(tuple(Line(_untagged(line, segmenter), line) for line in lines))
     name = normalise(_checked(title))
     if not name or not sections[1]:
         raise RefusedError("text", "expected a title and at least one line of instructions, found none")
     return Recipe(recipe_id, *sections, title=name)
+
+
+def _untagged(line: str, segmenter: Segmenter) -> tuple[Word, ...]:
+    return tuple(Word(start, end) for start, end in segment(line, segmenter))
 
 
 def _checked(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -200,7 +201,7 @@ def search(
         named = [f"{word} ({' or '.join(found)}?)" if found else word for word, found in missed.items()]
         errors.print(f"not in the model's vocabulary: {', '.join(named)}", markup=False, soft_wrap=True)
     if picture is not None:
-        _draw(query, rows, picture)
+        _draw(query, rows, retriever.glossary, picture)
 
 
 def _check_search(query: dict[str, Any], model: str, dataset: Path | None, picture: Path | None) -> None:
@@ -268,14 +269,14 @@ def _print_answers(rows: list[dict[str, Any]], candidates: int) -> None:
     output.print(Table(title, columns, lines).rich())
 
 
-def _draw(query: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None:
+def _draw(query: dict[str, Any], rows: list[dict[str, Any]], glossary: Mapping[str, str], path: Path) -> None:
     from PIL import Image
 
-    from recipeflow.drawing.contact_sheet import save_picture
+    from recipeflow.images import save_picture
     from recipeflow.search.picture import search_picture
 
     image = query["image"] and Image.open(query["image"])
-    save_picture(search_picture(query | {"image": image}, rows), path)
+    save_picture(search_picture(query | {"image": image}, rows, glossary), path)
     errors.print(f"wrote {path}", markup=False, soft_wrap=True)
 
 

@@ -1,17 +1,16 @@
-"""Pictures of the data, for people who would rather look than read."""
+"""A sheet of image pairs, for people who would rather look than read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
-from recipeflow.files import write_png
+from recipeflow.drawing.lettering import latin_font
+from recipeflow.drawing.palette import ACCENT, INK, LINE, PAPER, SOFT
 from recipeflow.release.recipe import TAGS
 
-PAPER, INK, SOFT, LINE, ACCENT = "#fbf8f2", "#2b2622", "#8a7f75", "#e4dccf", "#c8552f"
 ACTION_TAG = list(TAGS).index("Ac")
 MARGIN, GAP, ARROW, PADDING = 36, 24, 30, 14
 
@@ -39,7 +38,7 @@ def contact_sheet(
     size = (2 * MARGIN + columns * (width + GAP) - GAP, 2 * MARGIN + 52 + lines * (height + GAP) - GAP)
     sheet = Image.new("RGB", size, PAPER)
     draw = ImageDraw.Draw(sheet)
-    draw.text((MARGIN, MARGIN - 6), heading, fill=INK, font=font(26))
+    draw.text((MARGIN, MARGIN - 6), heading, fill=INK, font=latin_font(26))
     for position, row in enumerate(complete):
         corner = (
             MARGIN + position % columns * (width + GAP),
@@ -68,10 +67,10 @@ def _draw_card(
     draw.polygon([(x + 10, middle - 6), (x + 18, middle), (x + 10, middle + 6)], fill=ACCENT)
     x, y = left + PADDING, top + picture + 10
     action = _english(row["action"], glossary)
-    draw.text((x, y), action, fill=ACCENT, font=font(19))
-    space = draw.textlength(action + "  ", font=font(19))
-    draw.text((x + space, y), object_name(row, glossary), fill=INK, font=font(19))
-    draw.text((x, y + 29), _english(row["title"], glossary), fill=SOFT, font=font(14))
+    draw.text((x, y), action, fill=ACCENT, font=latin_font(19))
+    space = draw.textlength(action + "  ", font=latin_font(19))
+    draw.text((x + space, y), object_name(row, glossary), fill=INK, font=latin_font(19))
+    draw.text((x, y + 29), _english(row["title"], glossary), fill=SOFT, font=latin_font(14))
 
 
 def object_name(row: Mapping[str, Any], glossary: Mapping[str, str]) -> str:
@@ -84,16 +83,6 @@ def object_name(row: Mapping[str, Any], glossary: Mapping[str, str]) -> str:
 
 def _english(word: str | None, glossary: Mapping[str, str]) -> str:
     return "" if word is None else glossary.get(word, word)
-
-
-def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """The font that comes with Pillow: the same everywhere, for English."""
-    return ImageFont.load_default(size=size)
-
-
-def save_picture(image: Image.Image, path: str | Path) -> None:
-    """Write a picture aside, then rename it into place."""
-    write_png(Path(path), image.save, optimize=True)
 
 
 def pick_varied(rows: Iterable[Mapping[str, Any]], count: int) -> list[int]:

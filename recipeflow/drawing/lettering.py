@@ -1,4 +1,4 @@
-"""Japanese in pictures: the same font on every machine, and English beside it where that is known."""
+"""Text in pictures: the same fonts on every machine, and English beside Japanese where that is known."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from PIL import ImageFont
-
-from recipeflow.drawing import contact_sheet as report
 
 LAST_LATIN = 0x17F
 
@@ -21,9 +19,14 @@ def japanese_font() -> Path:
     return package / "fonts" / "ipaexg.ttf"
 
 
+def latin_font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """The font that comes with Pillow, for English."""
+    return ImageFont.load_default(size=size)
+
+
 def font(text: str, size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """A font that can draw this text."""
-    return report.font(size) if _is_latin(text) else ImageFont.truetype(japanese_font(), size)
+    return latin_font(size) if _is_latin(text) else ImageFont.truetype(japanese_font(), size)
 
 
 def with_english(texts: Iterable[str | None], glossary: Mapping[str, str]) -> dict[str, str]:

@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import MaxNLocator
 
-from recipeflow.drawing.contact_sheet import INK, LINE, PAPER
 from recipeflow.drawing.lettering import japanese_font
+from recipeflow.drawing.palette import INK, LINE, PAPER
 from recipeflow.evaluation.accuracy import Share
 from recipeflow.files import write_png
 

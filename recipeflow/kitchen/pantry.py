@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 
 from recipeflow.errors import UsageError
-from recipeflow.language.characters import widen
+from recipeflow.language.japanese import widen
 
 Words = tuple[str, ...]
 SHELVES = ("all", "first", "second")

@@ -14,7 +14,7 @@ from random import Random
 from recipeflow.kitchen.pantry import Words
 from recipeflow.kitchen.plan import ListedIngredient, Plan, Step, Timing
 from recipeflow.kitchen.verbs import Phrase
-from recipeflow.language.characters import widen
+from recipeflow.language.japanese import widen
 from recipeflow.release.recipe import Flow, Line, Word, word_id
 
 

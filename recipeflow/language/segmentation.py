@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from recipeflow.errors import SegmenterError, short
-from recipeflow.release.recipe import Word
 
 Segmenter = Callable[[str], list[str]]
 """Cuts a line without spaces into its words, which joined are the line again."""
@@ -22,23 +21,23 @@ def load_segmenter(kytea_model: str | Path | None = None) -> Segmenter:
     return _load_mecab() if kytea_model is None else _load_kytea(Path(kytea_model))
 
 
-def segment(text: str, segmenter: Segmenter) -> tuple[Word, ...]:
-    """The words of a line with their places, untagged, as an annotation begins with.
+def segment(text: str, segmenter: Segmenter) -> list[tuple[int, int]]:
+    """Where the words of a line start and end.
 
     Raises:
         SegmenterError: If the words are not the text: offsets would point at something else.
     """
-    words, end = [], 0
+    spans, end = [], 0
     pieces = segmenter(text)
     for piece in pieces:
-        words.append(Word(end, end + len(piece)))
+        spans.append((end, end + len(piece)))
         end += len(piece)
     if "".join(pieces) != text or "" in pieces:
         raise SegmenterError(
             f"expected words that joined are {short(text)}, found {short(pieces)}; "
-            "normalise the line first, with recipeflow.download.text.normalise"
+            "normalise the line first, with recipeflow.language.japanese.normalise"
         )
-    return tuple(words)
+    return spans
 
 
 @cache

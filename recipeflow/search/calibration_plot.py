@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from recipeflow.drawing.contact_sheet import INK, LINE, PAPER, SOFT
+from recipeflow.drawing.palette import INK, LINE, PAPER, SOFT
 from recipeflow.experiment.plots import STYLES, Style
 from recipeflow.files import write_png
 from recipeflow.search.calibrating import Calibrated, CalibratedModel

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PIL import Image, ImageDraw, ImageOps
 
-from recipeflow.drawing.contact_sheet import ACCENT, INK, LINE, PAPER, SOFT, object_name
+from recipeflow.drawing.contact_sheet import object_name
 from recipeflow.drawing.lettering import font, with_english
-from recipeflow.kitchen.cooking import devise_recipe
-from recipeflow.kitchen.pantry import PANTRY
-from recipeflow.kitchen.verbs import VERBS
+from recipeflow.drawing.palette import ACCENT, INK, LINE, PAPER, SOFT
 
 PICTURE, PADDING, GAP, MARGIN, TEXT = 190, 14, 18, 32, 104
 CARD = (PICTURE + 2 * PADDING, PICTURE + 2 * PADDING + TEXT)
 COLUMNS = 5
 TOP = MARGIN + 46
-KITCHEN_ID = re.compile(r"kitchen-(?:(first|second)-)?(-?\d+)-(\d+)")
 
 
-def search_picture(query: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Image.Image:
+def search_picture(
+    query: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], glossary: Mapping[str, str]
+) -> Image.Image:
     """The query on the left, as far as it goes, and the answers beside it, the best first.
 
     Args:
         query: ``action`` and ``object`` as strings and ``image`` as a PIL image, each as far as it was given.
         rows: What ``Retriever.search`` answered.
+        glossary: English for Japanese words, as ``Retriever.glossary`` has it; other words are shown as they are.
     """
     names = [query.get("action"), query.get("object")]
     texts = [*names, *(row[name] for row in rows for name in ("action", "object", "title"))]
-    shown = with_english(texts, kitchen_glossary(rows))
+    shown = with_english(texts, glossary)
     columns = min(COLUMNS, len(rows))
     lines = -(-len(rows) // COLUMNS)
     width, height = CARD
@@ -46,18 +45,6 @@ def search_picture(query: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) 
         corner = (left + position % COLUMNS * (width + GAP), TOP + position // COLUMNS * (height + GAP))
         _draw_answer(sheet, corner, position + 1, row, shown)
     return sheet
-
-
-def kitchen_glossary(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """English for what the simulated kitchen knows: foods, actions, and all words of the recipes it cooked."""
-    words = {"".join(verb.stem): verb.english for verb in reversed(VERBS.values())}  # the first of equal stems wins
-    words |= {item.name: item.english for item in PANTRY.values()}
-    for row in rows:
-        if match := KITCHEN_ID.fullmatch(row["recipe_id"]):
-            devised = devise_recipe(int(match[2]), int(match[3]), match[1] or "all")
-            if devised.recipe.title == row["title"]:
-                words = devised.glossary | words  # 切 is to cut, and only now and then to drain
-    return words
 
 
 def _draw_query(sheet: Image.Image, corner: tuple[int, int], image: Image.Image | None, names: list[str]) -> None:

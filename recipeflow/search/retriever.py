@@ -48,6 +48,12 @@ class Retriever:
         except ValueError as error:
             raise SearchIndexError(str(error)) from error
 
+    @property
+    def glossary(self) -> dict[str, str]:
+        """English for the words of the release that the candidates come from, as far as it says."""
+        release = self.index.about["dataset"]["release"] or {}
+        return release.get("glossary", {})
+
     @classmethod
     def from_pretrained(cls, name: str | Path, **options: Any) -> Retriever:
         """Load model, processor and index from a folder or a repository on the Hub; nothing else is needed.

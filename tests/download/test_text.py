@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from recipeflow.download.alignment import align
 from recipeflow.download.pages import PageInstruction, read_page
-from recipeflow.download.text import RecipeText, attach_changed, fit_text, normalise, page_text, write_text
+from recipeflow.download.text import RecipeText, attach_changed, fit_text, page_text, write_text
 from recipeflow.kitchen.cooking import devise_recipe
+from recipeflow.language.japanese import normalise
 from recipeflow.release import check_release, read_release, write_release
 from recipeflow.release.recipe import Line, Recipe
 from tests.download.site.pages import json_ld_page, page_fields, state_page

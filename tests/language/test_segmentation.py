@@ -5,28 +5,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipeflow.download.text import normalise
 from recipeflow.errors import SegmenterError
 from recipeflow.kitchen.cooking import devise_recipe
+from recipeflow.language.japanese import normalise
 from recipeflow.language.segmentation import load_segmenter, segment
-from recipeflow.release.recipe import Word
 
 
 def test_words_of_a_line():
     assert load_segmenter()("（Ａ）しょうゆ大さじ１") == ["（", "Ａ", "）", "しょうゆ", "大さじ", "１"]
-    assert segment("薄く切る。", load_segmenter()) == (Word(0, 2), Word(2, 4), Word(4, 5))
+    assert segment("薄く切る。", load_segmenter()) == [(0, 2), (2, 4), (4, 5)]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"])).map(normalise))
 def test_words_tile_any_line(text):
-    words = segment(text, load_segmenter())
-    assert [word.start for word in words] == [0, *(word.end for word in words[:-1])][: len(words)]
-    assert (words[-1].end if words else 0) == len(text)
+    spans = segment(text, load_segmenter())
+    assert [start for start, _ in spans] == [0, *(end for _, end in spans[:-1])][: len(spans)]
+    assert (spans[-1][1] if spans else 0) == len(text)
 
 
 def test_most_word_ends_are_the_annotated_ones():
     lines = [line for index in range(20) for line in devise_recipe(2, index).recipe.instructions]
-    found = [(line, {word.end for word in segment(line.text, load_segmenter())}) for line in lines]
+    found = [(line, {end for _, end in segment(line.text, load_segmenter())}) for line in lines]
     agreeing = sum(len(ends & {word.end for word in line.words}) for line, ends in found)
     assert agreeing / sum(len(ends) for _, ends in found) > 0.95
 
@@ -44,7 +43,7 @@ def test_kytea_is_used_where_its_model_is_given(monkeypatch, tmp_path):
         return SimpleNamespace(getWS=lambda text: list(text))
 
     monkeypatch.setitem(sys.modules, "Mykytea", SimpleNamespace(Mykytea=kytea))
-    assert segment("切る", load_segmenter(tmp_path / "jp.bin")) == (Word(0, 1), Word(1, 2))
+    assert segment("切る", load_segmenter(tmp_path / "jp.bin")) == [(0, 1), (1, 2)]
     assert given_options == [f"-model {tmp_path}/jp.bin"]
 
 

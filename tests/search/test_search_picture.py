@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from recipeflow.cli import app
 from recipeflow.drawing.lettering import font, japanese_font, with_english
 from recipeflow.errors import QueryError
-from recipeflow.search.picture import kitchen_glossary, search_picture
+from recipeflow.search.picture import search_picture
 from tests.search.searching import make_table, own_cache  # noqa: F401  (autouse)
 
 ROW = {
@@ -38,20 +38,10 @@ def test_english_stands_beside_what_the_glossary_knows():
     assert with_english(["切", "茶", None], {"切": "cut"}) == {"切": "切 cut", "茶": "茶"}
 
 
-def test_the_kitchens_words_are_known_in_english():
-    from recipeflow.kitchen.cooking import devise_recipe
-
-    recipe = devise_recipe(0, 3).recipe
-    words = kitchen_glossary([ROW, {"recipe_id": recipe.id, "title": recipe.title}])
-    assert words["切"] == "cut" and words["キャベツ"] == "cabbage"
-    assert "salad of" in words[recipe.title]
-    assert "title" not in words  # another recipe of that number
-
-
 @pytest.mark.parametrize("rows", [1, 5, 12])
 def test_the_picture_grows_with_its_answers(rows):
     query = {"action": "切", "object": "とても長い名前の" * 5, "image": None}
-    picture = search_picture(query, [ROW | {"score": 1 - n / 100} for n in range(rows)])
+    picture = search_picture(query, [ROW | {"score": 1 - n / 100} for n in range(rows)], {})
     assert picture.width == pytest.approx(350 + 236 * min(rows, 5), abs=60)
     assert picture.height == pytest.approx(100 + 340 * -(-rows // 5), abs=60)
     green = (np.asarray(picture) == (0, 128, 0)).all(axis=2).sum()
