@@ -22,7 +22,7 @@ common (nested features are plain lists and dicts)::
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,10 @@ from datasets.fingerprint import Hasher
 
 import recipeflow
 from recipeflow.dataset.folds import assign_folds
-from recipeflow.errors import EmptyReleaseError, InvalidReleaseError, ReleaseProblem, UsageError
+from recipeflow.dataset.parsed import ParsedRelease, valid_recipes
+from recipeflow.errors import InvalidReleaseError, UsageError
 from recipeflow.graph import pair_objects
-from recipeflow.release import read_frames, read_info, read_release, release_fingerprint, scan_release
+from recipeflow.release import read_frames, read_info, read_release, release_fingerprint
 from recipeflow.release.recipe import IOB2_TAGS, LABELS, TAGS, Line, Recipe, frame_name
 
 DESCRIPTION = """\
@@ -133,9 +134,12 @@ class VRFDatasetConfig(datasets.BuilderConfig):
 
     Attributes:
         exclude: Ids of recipes to leave out; folds are then dealt over the others.
+        parsed: The folder of a ``ParsedRelease``, made of the same release without those recipes, so that it is not
+            parsed again.
     """
 
     exclude: tuple[str, ...] = ()
+    parsed: str | None = None
 
 
 class VRFDataset(datasets.GeneratorBasedBuilder):
@@ -194,36 +198,30 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
 
     def _count_rows(self, release: str) -> dict[str, int]:
         """The number of rows of every recipe, by id, in file order. Checks the whole release except its frames."""
-        exclude = set(self.config.exclude)
-        rows: dict[str, int] = {}
-        seen: set[str] = set()
-        problems: list[ReleaseProblem] = []
-        for checked in scan_release(release):
-            seen.add(checked.id)
-            if checked.id in exclude:
-                continue
-            problems.extend(checked.problems)
-            if checked.recipe is not None:
-                rows[checked.id] = len(checked.recipe.state_changes) if self.config.name == "image_pairs" else 1
-        if unknown := sorted(exclude - seen):
-            raise UsageError(f"expected exclude to name recipes of {release}, found {', '.join(unknown)}")
-        if problems:
-            raise InvalidReleaseError(problems)
-        if not rows:
-            left_out = f" once {len(seen)} are left out" if seen else ""
-            raise EmptyReleaseError(f"expected at least one recipe in {release}, found none{left_out}")
-        if not any(rows.values()):
+        if self.config.parsed is None:
+            recipes = valid_recipes(release, self.config.exclude)
+            changes = {recipe.id: len(recipe.state_changes) for recipe in recipes}
+        else:
+            changes = ParsedRelease(self.config.parsed).state_changes
+        if self.config.name != "image_pairs":
+            return dict.fromkeys(changes, 1)
+        if not any(changes.values()):
             # datasets would write a table without rows, and then fail to read it.
             message = f"expected at least one state change in {release}, found none, so that image_pairs has no rows"
             other = f"VRFDataset(config_name='recipes', data_dir={str(release)!r})"
             raise UsageError(f"{message}; annotate some, or read the other configs without a build: {other}")
-        return rows
+        return changes
+
+    def _recipes(self, release: str, recipe_ids: Collection[str]) -> Iterator[Recipe]:
+        if self.config.parsed is None:
+            return read_release(release, recipe_ids)
+        return ParsedRelease(self.config.parsed).recipes(recipe_ids)
 
     def _generate_examples(
         self, release: str, source: str | None, shards: list[dict[str, int]]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         folds = {recipe_id: fold for shard in shards for recipe_id, fold in shard.items()}
-        for recipe in read_release(release, folds):
+        for recipe in self._recipes(release, folds):
             fold = folds[recipe.id]
             if self.config.name == "recipes":
                 yield recipe.id, recipe_row(recipe, fold, source)

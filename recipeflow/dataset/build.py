@@ -26,6 +26,7 @@ from datasets.utils.py_utils import convert_file_size_to_int
 import recipeflow
 from recipeflow.dataset.card import Contents, make_card
 from recipeflow.dataset.folder import MANIFEST
+from recipeflow.dataset.parsed import ParsedRelease
 from recipeflow.errors import EmptyReleaseError, InvalidReleaseError, ReleaseProblem, UsageError
 from recipeflow.files import StagedFolder
 from recipeflow.processes import forks_ignoring_interrupts
@@ -161,14 +162,19 @@ class _TableWriter:
 
     def write(self, exclude: tuple[str, ...]) -> dict[str, DatasetInfo]:
         """Write all tables without the recipes to exclude; features and sizes by config."""
-        return {config: self._write_config(config, exclude) for config in FEATURES}
+        self.announce("parse")
+        parsed = self.folder / WORK / "parsed"
+        shutil.rmtree(parsed, ignore_errors=True)  # what a failed first attempt has left
+        ParsedRelease.write(self.release, parsed, exclude)
+        return {config: self._write_config(config, parsed) for config in FEATURES}
 
-    def _write_config(self, config: str, exclude: tuple[str, ...]) -> DatasetInfo:
+    def _write_config(self, config: str, parsed: Path) -> DatasetInfo:
         self.announce(config)
         work = self.folder / WORK / "datasets"
         shutil.rmtree(work, ignore_errors=True)  # datasets would take up what a failed first attempt has left
-        options = {"exclude": exclude} if exclude else {}
-        builder = VRFDataset(config_name=config, data_dir=self.release, cache_dir=str(work / "cache"), **options)
+        builder = VRFDataset(
+            config_name=config, data_dir=self.release, cache_dir=str(work / "cache"), parsed=str(parsed)
+        )
         with forks_ignoring_interrupts():
             builder.download_and_prepare(
                 str(work / config), file_format="parquet", num_proc=self.num_proc, max_shard_size=self.max_shard_size

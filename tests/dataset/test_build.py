@@ -13,7 +13,7 @@ import pytest
 from recipeflow.dataset.build import MANIFEST, build_dataset
 from recipeflow.errors import OutputExistsError, UsageError
 from recipeflow.kitchen import cook_release
-from recipeflow.release import check_release
+from recipeflow.release import check_release, reading
 from tests.building import CONFIGS, all_files, many_recipes, read_rows, run_python, run_vrf
 from tests.making import RECIPES, TEA, make_frame, make_release
 from tests.watching import opened_files
@@ -201,7 +201,7 @@ def test_wrong_options_are_told_before_any_work(release, tmp_path, options, mess
 
 def test_the_command_builds_and_reports(release, tmp_path):
     done = run_vrf(tmp_path, "build", "release")
-    assert (done.returncode, done.stderr.split()) == (0, list(CONFIGS))
+    assert (done.returncode, done.stderr.split()) == (0, ["parse", *CONFIGS])
     assert re.search(r"image_pairs\s+│\s+12\s+│\s+1\s+│", done.stdout)
     again = run_vrf(tmp_path, "build", "release", "--overwrite", "--json")
     assert json.loads(again.stdout) == json.loads((tmp_path / "vrf" / MANIFEST).read_text(encoding="utf-8"))
@@ -220,3 +220,11 @@ def test_a_small_kitchen_builds_and_loads(tmp_path):
     rows, action = run_python(code, tmp_path).split()
     assert int(rows) == built.manifest["configs"]["image_pairs"]["rows"] > 10
     assert action == read_rows(tmp_path / "vrf", "image_pairs")[0]["action"]
+
+
+def test_a_build_parses_each_recipe_once(release, tmp_path, monkeypatch):
+    parsed = []
+    parser = reading.RecipeParser
+    monkeypatch.setattr(reading, "RecipeParser", lambda recipe_id: parsed.append(recipe_id) or parser(recipe_id))
+    build_dataset(release, tmp_path / "vrf")
+    assert parsed == [recipe.id for recipe in RECIPES]
