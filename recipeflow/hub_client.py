@@ -1,9 +1,11 @@
-"""What goes wrong between here and the Hub, told so that a person knows what to do; tokens are never told."""
+"""The Hub's client: names, tokens, and its errors in words that say what to do; tokens are never shown."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from textwrap import shorten
 
 from huggingface_hub import HfApi
@@ -32,7 +34,14 @@ from recipeflow.errors import (
 )
 
 LOG_IN = "log in with `hf auth login`, or set HF_TOKEN to a token from https://huggingface.co/settings/tokens"
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
 GO_ON = "nothing half-done is to be seen; run the same command again, and it goes on with what is missing"
+
+
+def is_hub_name(name: str | Path) -> bool:
+    """Whether a name is one of the Hub's, OWNER/NAME, rather than a path below a folder that is there."""
+    return _HUB_NAME.fullmatch(str(name)) is not None and not Path(name).parent.exists()
 
 
 def check_name(repo_id: str) -> None:

@@ -21,7 +21,7 @@ from recipeflow.cli.shared import (
     quiet_in_pipes,
     resumable,
 )
-from recipeflow.dataset.folder import DEFAULT_MODEL
+from recipeflow.training.saved_model import DEFAULT_MODEL
 
 PresetOption = Annotated[str, typer.Option(help="Training settings: paper, fast or best.")]
 ContextOption = Annotated[
@@ -140,7 +140,7 @@ def train(
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.dataset.folds import split_folds
     from recipeflow.files import check_writable
-    from recipeflow.hub import check_push
+    from recipeflow.hub import check_push, push_model
     from recipeflow.training.settings import get_preset
 
     config = get_preset(
@@ -174,7 +174,6 @@ def train(
     )
     trainer.train()
     figures = {} if trainer.eval_data is None else trainer.evaluate()
-    pushed = trainer.push_to_hub(push_to) if push_to else None
     if trainer.accelerator.is_main_process:
         output.print(
             f"wrote {out}/model",
@@ -182,8 +181,9 @@ def train(
             markup=False,
             soft_wrap=True,
         )
-        if pushed:
-            output.print(pushed, markup=False, soft_wrap=True)
+        if push_to:
+            output.print(push_model(out, push_to).summary(), markup=False, soft_wrap=True)
+    trainer.accelerator.wait_for_everyone()
     trainer.accelerator.end_training()
 
 
@@ -210,8 +210,9 @@ def evaluate(
 
     Example:  vrf evaluate vrf --model run/model --fold 0
     """
-    from recipeflow.dataset.folder import check_dataset, find_model_folder
+    from recipeflow.dataset.folder import check_dataset
     from recipeflow.dataset.folds import FOLDS, split_folds
+    from recipeflow.training.saved_model import find_model_folder
 
     folds = range(FOLDS) if fold is None else split_folds(fold)[1]
     check_dataset(dataset)

@@ -20,8 +20,8 @@ from recipeflow.cli.shared import (
     output,
     quiet_in_pipes,
 )
-from recipeflow.dataset.folder import DEFAULT_MODEL
 from recipeflow.errors import UsageError
+from recipeflow.training.saved_model import DEFAULT_MODEL
 
 WeightsFileOption = Annotated[
     str | None,
@@ -206,9 +206,10 @@ def search(
 
 def _check_search(query: dict[str, Any], model: str, dataset: Path | None, picture: Path | None) -> None:
     """Refuse what cannot work before a second is spent on loading libraries and the model."""
-    from recipeflow.dataset.folder import check_dataset, check_index, find_model_folder
+    from recipeflow.dataset.folder import check_dataset
     from recipeflow.files import check_writable
     from recipeflow.images import check_picture
+    from recipeflow.training.saved_model import check_index, find_model_folder
 
     if all(value is None for value in query.values()):
         raise UsageError("expected a query, found none; give --action, --object or --image")
@@ -225,8 +226,8 @@ def _check_search(query: dict[str, Any], model: str, dataset: Path | None, pictu
 
 def _check_own_model(model: Path) -> None:
     """Refuse a model that is not a folder here, or one that nothing can be added to."""
-    from recipeflow.dataset.folder import find_model_folder
     from recipeflow.files import check_writable
+    from recipeflow.training.saved_model import find_model_folder
 
     if find_model_folder(model) is None:
         raise UsageError(

@@ -77,8 +77,8 @@ def push_model(
     Example:  vrf push model run OWNER/NAME --dataset OWNER/DATASET \\
                 --results experiment/results.json
     """
-    from recipeflow.dataset.folder import find_package
     from recipeflow.images import check_card_picture
+    from recipeflow.training.saved_model import find_package
 
     find_package(folder)
     if picture is not None:

@@ -12,20 +12,18 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from datasets import DatasetInfo
 from datasets.exceptions import DatasetGenerationError
 from datasets.utils.py_utils import convert_file_size_to_int
 
 import recipeflow
 from recipeflow.dataset.card import Contents, make_card
-from recipeflow.dataset.folder import MANIFEST
+from recipeflow.dataset.folder import MANIFEST, PAIRS, RECIPES, DatasetFolder
 from recipeflow.dataset.parsed import ParsedRelease
 from recipeflow.errors import EmptyReleaseError, InvalidReleaseError, ReleaseProblem, UsageError
 from recipeflow.files import StagedFolder
@@ -193,21 +191,16 @@ def _contents(folder: Path) -> Contents:
     """Count in the written rows what the card tells. Of the images only their names are read, not the bytes."""
     sides = ("pre_image", "post_image")
     images: Counter[tuple[bool, ...]] = Counter()
-    for batch in _batches(folder / "image_pairs", [f"{side}.path" for side in sides]):
-        images.update(zip(*(batch[side].is_valid().to_pylist() for side in sides), strict=True))
+    written = DatasetFolder(folder)
+    for _, _, rows in written.row_groups(PAIRS, [f"{side}.path" for side in sides]):
+        images.update(zip(*(rows[side].is_valid().to_pylist() for side in sides), strict=True))
     return Contents(
         both=images[True, True],
         post_only=images[False, True],
         pre_only=images[True, False],
         none=images[False, False],
-        has_text=any(batch["title"].null_count < len(batch) for batch in _batches(folder / "recipes", ["title"])),
+        has_text=any(title is not None for title in written.columns(RECIPES, ["title"])["title"]),
     )
-
-
-def _batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    for path in sorted(folder.iterdir()):
-        with pq.ParquetFile(path) as shard:
-            yield from shard.iter_batches(columns=columns)
 
 
 def _manifest(

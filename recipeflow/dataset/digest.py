@@ -6,15 +6,13 @@ import hashlib
 import json
 from pathlib import Path
 
-import pyarrow.dataset as pads
-
+from recipeflow.dataset.folder import FLOW_GRAPHS, PAIRS, RECIPES, DatasetFolder
 from recipeflow.dataset.frames import index_frames
-from recipeflow.dataset.opening import CONFIG, FLOW_GRAPHS, RECIPES, has_table
 
 COLUMNS = {
     RECIPES: ["recipe_id", "ingredients", "instructions"],
     FLOW_GRAPHS: ["recipe_id", "nodes", "edges"],
-    CONFIG: ["recipe_id", "fold", "action_id", "object_id", "pre_frame", "post_frame"],
+    PAIRS: ["recipe_id", "fold", "action_id", "object_id", "pre_frame", "post_frame"],
 }
 """Everything that training reads, but for the images."""
 
@@ -32,10 +30,10 @@ def dataset_digest(dataset: str | Path) -> str:
     """
     index = index_frames(Path(dataset))
     digest = hashlib.sha256(b"".join(index.digests))
-    digest.update(index.pre.numpy().tobytes() + index.post.numpy().tobytes())
-    tables = [table for table in COLUMNS if has_table(dataset, table)]
+    digest.update(index.pre.tobytes() + index.post.tobytes())
+    folder = DatasetFolder(dataset)
+    tables = [table for table in COLUMNS if folder.has(table)]
     for config in tables:
-        columns = COLUMNS[config] + (WORDS if config == CONFIG and FLOW_GRAPHS not in tables else [])
-        table = pads.dataset(Path(dataset) / config).to_table(columns=columns)
-        digest.update(json.dumps(table.to_pydict(), sort_keys=True).encode())
+        columns = COLUMNS[config] + (WORDS if config == PAIRS and FLOW_GRAPHS not in tables else [])
+        digest.update(json.dumps(folder.columns(config, columns), sort_keys=True).encode())
     return digest.hexdigest()

@@ -1,49 +1,177 @@
-"""Whether a folder is of the kind that a command needs; without torch, so that a wrong name is refused at once."""
+"""A built dataset on disk: three tables as Parquet files, and a manifest of what was built. The one reader of both.
+
+::
+
+    <dataset>/README.md   vrf_build.json   <table>/train-00000-of-0000N.parquet
+"""
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from recipeflow.errors import DatasetFolderError, ModelFolderError, SearchIndexError
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-DEFAULT_MODEL = "run/model"
-"""Where `vrf train` leaves its model, and where other commands look for one."""
+from recipeflow.errors import DatasetFolderError
+from recipeflow.hub_client import is_hub_name
+from recipeflow.release import ReleaseInfo
+
+PAIRS, RECIPES, FLOW_GRAPHS = "image_pairs", "recipes", "flow_graphs"
+TABLES = (PAIRS, RECIPES, FLOW_GRAPHS)
 
 MANIFEST = "vrf_build.json"
-"""What was built from what. Only a build writes it, so a folder that has it may be replaced."""
+"""What was built from what; only ``vrf build`` writes it, so a folder that has it may be replaced."""
 
-PAIRS = "image_pairs"
-"""The table of a dataset that training and search read."""
-
-INDEX = "index/index.json"
-"""What marks a model that can be searched with, below its folder."""
-
-MODEL = "model"
-"""The folder of the finished model, inside that of its run."""
-
-VOCABULARY = "tokenizer.json"
-NEEDED = ("config.json", "*.safetensors", "modeling_vrf.py", "processor_config.json", VOCABULARY)
-"""Without these, a model cannot be loaded from the Hub."""
-
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+OFFICIAL_SITE = "kurashiru.com"
+"""Where the official release's videos are from."""
 
 
-def find_pairs(dataset: Path) -> list[Path]:
-    """The Parquet files of a dataset's pairs.
+class DatasetFolder:
+    """The tables of a dataset and what its manifest says; nothing is read before it is asked for.
 
-    Raises:
-        DatasetFolderError: If this is no dataset folder.
+    Args:
+        path: The folder.
     """
-    if files := sorted((dataset / PAIRS).glob("*.parquet")):
-        return files
-    raise no_dataset(dataset, f"{PAIRS}/*.parquet")
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def has(self, table: str) -> bool:
+        """Whether there is such a table: of tables in memory, only ``image_pairs`` has to be there.
+
+        Raises:
+            DatasetFolderError: If ``vrf build`` wrote the folder, which always writes all of them.
+        """
+        found = bool(self._files(table))
+        if not found and self.manifest.is_file():
+            raise DatasetFolderError(
+                f"expected a folder {table} in {self.path}, found none; write the dataset again with `vrf build`"
+            )
+        return found
+
+    def files(self, table: str = PAIRS) -> list[Path]:
+        """The Parquet files of a table, in the order of their rows.
+
+        Raises:
+            DatasetFolderError: If there are none.
+        """
+        if files := self._files(table):
+            return files
+        raise no_dataset(self.path, f"{table}/*.parquet")
+
+    def _files(self, table: str) -> list[Path]:
+        return sorted((self.path / table).glob("*.parquet"))
+
+    def schema(self, table: str = PAIRS) -> pa.Schema:
+        """The columns of a table and their types."""
+        path = self.files(table)[0]
+        try:
+            return pq.read_schema(path)
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(path, error) from error
+
+    def columns(self, table: str, names: Sequence[str]) -> dict[str, list[Any]]:
+        """Columns of a table, whole; of an image, ``pre_image.path`` is its name alone.
+
+        Raises:
+            DatasetFolderError: If there is no such table or column.
+        """
+        found: dict[str, list[Any]] = {name: [] for name in names}
+        for _, _, rows in self.row_groups(table, names):
+            for name in names:
+                top, *inner = name.split(".")
+                values = rows[top].to_pylist()
+                found[name].extend(values if not inner else (value and value[inner[0]] for value in values))
+        return found
+
+    def row_groups(
+        self, table: str, names: Sequence[str], wanted: Sequence[tuple[Path, int]] | None = None
+    ) -> Iterator[tuple[Path, int, pa.Table]]:
+        """Columns of a table one row group at a time, each with its file and number.
+
+        Args:
+            table: The table.
+            names: Its columns.
+            wanted: Only these row groups; all of them by default.
+
+        Raises:
+            DatasetFolderError: If a file cannot be read, or lacks a column.
+        """
+        for path in self.files(table) if wanted is None else dict.fromkeys(path for path, _ in wanted):
+            groups = None if wanted is None else [group for file, group in wanted if file == path]
+            try:
+                with pq.ParquetFile(path) as file:
+                    _check_names(file, names, path)
+                    for group in range(file.num_row_groups) if groups is None else groups:
+                        yield path, group, file.read_row_group(group, columns=list(names))
+            except (OSError, pa.ArrowException) as error:
+                raise _unreadable(path, error) from error
+
+    def groups(self, table: str = PAIRS) -> Iterator[tuple[Path, int, int]]:
+        """The row groups of a table: file, number and how many rows; no row is read."""
+        for path in self.files(table):
+            about = pq.read_metadata(path)
+            for group in range(about.num_row_groups):
+                yield path, group, about.row_group(group).num_rows
+
+    @property
+    def manifest(self) -> Path:
+        """The file that says what was built; a dataset that comes from elsewhere has none."""
+        return self.path / MANIFEST
+
+    @cached_property
+    def info(self) -> ReleaseInfo:
+        """What the manifest says of the release that was built; a dataset without one says nothing.
+
+        Raises:
+            DatasetFolderError: If the manifest is not one.
+        """
+        if not self.manifest.exists():
+            return ReleaseInfo()
+        try:
+            return ReleaseInfo(**json.loads(self.manifest.read_text(encoding="utf-8"))["release"])
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise DatasetFolderError(
+                f"expected {self.manifest} as `vrf build` writes it, found something else ({error}); build the "
+                "dataset again"
+            ) from error
+
+    @cached_property
+    def source(self) -> str | None:
+        """Where the release is from; without a word of it, the official one is known by its recipes' addresses."""
+        if self.info.source is None and self._files(RECIPES):
+            urls = self.columns(RECIPES, ["url"])["url"]
+            return "official" if any(OFFICIAL_SITE in (url or "") for url in urls) else None
+        return self.info.source
+
+    def has_images(self) -> bool:
+        """Whether the dataset holds a single image."""
+        names = ["pre_image.path", "post_image.path"]
+        return any(path is not None for column in self.columns(PAIRS, names).values() for path in column)
+
+
+def _check_names(file: pq.ParquetFile, names: Sequence[str], path: Path) -> None:
+    known = file.schema_arrow.names
+    if missing := [name for name in names if name.split(".")[0] not in known]:
+        raise DatasetFolderError(
+            f"expected the columns {', '.join(missing)} in {path}, found {', '.join(known)}; build the dataset again"
+        )
+
+
+def _unreadable(path: Path, error: Exception) -> DatasetFolderError:
+    return DatasetFolderError(
+        f"expected a Parquet file, found {path}, which cannot be read: {error}; build the dataset again"
+    )
 
 
 def check_dataset(dataset: str | Path) -> None:
     """Refuse a folder that is no dataset; a name that can only be on the Hub is looked up when it is opened."""
     if Path(dataset).exists() or not is_hub_name(dataset):
-        find_pairs(Path(dataset))
+        DatasetFolder(dataset).files()
 
 
 def no_dataset(folder: Path, missing: str) -> DatasetFolderError:
@@ -57,61 +185,3 @@ def no_dataset(folder: Path, missing: str) -> DatasetFolderError:
     else:
         advice = f"build one with `vrf build RELEASE --out {folder}`"
     return DatasetFolderError(f"{expected}, found no readable {missing} in {folder}; {advice}")
-
-
-def find_model_folder(name: str | Path) -> Path | None:
-    """The folder of a saved model; ``None`` where the name can only be that of a repository on the Hub.
-
-    Raises:
-        ModelFolderError: If it is a folder without a model, or a path at which there is nothing.
-    """
-    folder = Path(name)
-    if (folder / "config.json").is_file():
-        return folder
-    if folder.exists():
-        raise ModelFolderError(
-            f"expected the folder of a saved model, found no config.json in {folder}; name the folder that "
-            f"`vrf train` wrote, such as {DEFAULT_MODEL}"
-        )
-    if is_hub_name(name):
-        return None
-    raise ModelFolderError(
-        f"expected a saved model, found nothing at {name}; train one with `vrf train VRF --out run`, or name the "
-        "folder of one with --model"
-    )
-
-
-def is_hub_name(name: str | Path) -> bool:
-    """Whether a name is one of the Hub's, OWNER/NAME, rather than a path: the default, or below a folder of ours."""
-    text = str(name)
-    return text != DEFAULT_MODEL and _HUB_NAME.fullmatch(text) is not None and not Path(text).parent.exists()
-
-
-def find_package(folder: Path) -> tuple[Path, Path | None]:
-    """The folder of a model that can be shared, and that of the run that trained it, if there is one.
-
-    Args:
-        folder: Of the run or of the model.
-
-    Raises:
-        ModelFolderError: If something is missing.
-    """
-    if (folder / MODEL).is_dir():
-        folder = folder / MODEL
-    run = folder.parent if folder.name == MODEL else None
-    missing = [name for name in NEEDED if not any(folder.glob(name))]
-    if missing:
-        raise ModelFolderError(
-            f"expected a finished run or a model saved with its processor, found no {', '.join(missing)} in {folder}; "
-            "finish `vrf train`, or save it with model.save_pretrained(folder, processor=processor)"
-        )
-    return folder, run
-
-
-def check_index(model: Path) -> None:
-    """Refuse a model that has no index to search in."""
-    if not (model / INDEX).is_file():
-        raise SearchIndexError(
-            f"expected an index of candidates in {model}, found none; make one with `vrf index VRF --model {model}`, "
-            "or name a dataset with --dataset"
-        )

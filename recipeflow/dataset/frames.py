@@ -9,13 +9,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-import torch
 
-from recipeflow.dataset.folder import find_pairs
-from recipeflow.dataset.opening import CONFIG
+from recipeflow.dataset.folder import PAIRS, DatasetFolder
 from recipeflow.errors import DatasetFolderError
 
 COLUMNS = ("pre_image", "post_image")
@@ -53,8 +51,8 @@ class FrameIndex:
 
     digests: list[bytes]
     places: list[Place]
-    pre: torch.Tensor
-    post: torch.Tensor
+    pre: np.ndarray
+    post: np.ndarray
 
 
 def index_frames(dataset: Path) -> FrameIndex:
@@ -63,52 +61,34 @@ def index_frames(dataset: Path) -> FrameIndex:
     Raises:
         DatasetFolderError: If there is no such table, or not a single image in it.
     """
-    files = find_pairs(dataset)
     positions: dict[bytes, int] = {}
     places: list[Place] = []
     rows: dict[str, list[int]] = {column: [] for column in COLUMNS}
-    for place, digest in _hash_images(files):
+    for place, digest in _hash_images(dataset):
         position = -1 if digest is None else positions.setdefault(digest, len(positions))
         if position == len(places):
             places.append(place)
         rows[place.column].append(position)
     if not positions:
         raise DatasetFolderError(
-            f"expected images in {dataset / CONFIG}, found {len(rows['pre_image'])} rows without one; "
+            f"expected images in {dataset / PAIRS}, found {len(rows['pre_image'])} rows without one; "
             "build the dataset from a release that has its frames"
         )
-    pre, post = (torch.tensor(rows[column]) for column in COLUMNS)
+    pre, post = (np.array(rows[column], dtype=np.int64) for column in COLUMNS)
     return FrameIndex(list(positions), places, pre, post)
 
 
-def _hash_images(files: list[Path]) -> Iterator[tuple[Place, bytes | None]]:
+def _hash_images(dataset: Path) -> Iterator[tuple[Place, bytes | None]]:
     first = 0
-    for path in files:
-        for group, table in _read_groups(path):
-            for column in COLUMNS:
-                for row, data in enumerate(_image_bytes(table[column], path, first)):
-                    place = Place(path.name, group, row, column, first + row)
-                    yield place, hashlib.sha256(data.as_buffer()).digest() if data.is_valid else None
-            first += len(table)
+    for path, group, table in DatasetFolder(dataset).row_groups(PAIRS, COLUMNS):
+        for column in COLUMNS:
+            for row, data in enumerate(image_bytes(table[column], path, first)):
+                place = Place(path.name, group, row, column, first + row)
+                yield place, hashlib.sha256(data.as_buffer()).digest() if data.is_valid else None
+        first += len(table)
 
 
-def _read_groups(path: Path, groups: Sequence[int] | None = None) -> Iterator[tuple[int, pa.Table]]:
-    try:
-        with pq.ParquetFile(path) as file:
-            for group in range(file.num_row_groups) if groups is None else groups:
-                table = file.read_row_group(group, columns=list(COLUMNS))
-                if table.column_names != list(COLUMNS):
-                    raise DatasetFolderError(
-                        f"expected the columns {' and '.join(COLUMNS)} in {path}, found {file.schema_arrow.names}; "
-                        "build the dataset again"
-                    )
-                yield group, table
-    except (OSError, pa.ArrowException) as error:
-        message = f"expected a Parquet file, found {path}, which cannot be read: {error}; build the dataset again"
-        raise DatasetFolderError(message) from error
-
-
-def _image_bytes(column: pa.ChunkedArray, path: Path, first: int) -> pa.ChunkedArray:
+def image_bytes(column: pa.ChunkedArray, path: Path, first: int) -> pa.ChunkedArray:
     """The encoded images of a column, null where there is none."""
     if not pa.types.is_struct(column.type) or {"bytes", "path"} - {field.name for field in column.type}:
         raise DatasetFolderError(
@@ -132,9 +112,9 @@ def read_frames(dataset: Path, index: FrameIndex, wanted: Sequence[int]) -> Iter
         DatasetFolderError: If the files are not those that were indexed.
     """
     for (name, group), positions in groupby(wanted, key=lambda position: index.places[position][:2]):
-        path = dataset / CONFIG / name
-        for _, table in _read_groups(path, [group]):
-            images = {column: _image_bytes(table[column], path, 0) for column in COLUMNS}
+        wanted = [(dataset / PAIRS / name, group)]
+        for path, _, table in DatasetFolder(dataset).row_groups(PAIRS, COLUMNS, wanted):
+            images = {column: image_bytes(table[column], path, 0) for column in COLUMNS}
             for position in positions:
                 place = index.places[position]
                 column = images[place.column]
@@ -146,7 +126,7 @@ def make_frame(index: FrameIndex, position: int, data: bytes | None) -> Frame:
     place, digest = index.places[position], index.digests[position]
     if data is None or hashlib.sha256(data).digest() != digest:
         raise DatasetFolderError(
-            f"expected row {place.number} of {CONFIG} to stay as it was, found another {place.column}; was the "
+            f"expected row {place.number} of {PAIRS} to stay as it was, found another {place.column}; was the "
             "dataset rebuilt meanwhile, or does a machine have another copy of it? Start again"
         )
-    return Frame(digest, data, f"{CONFIG}/{place.file}", f"row {place.number}, {place.column}")
+    return Frame(digest, data, f"{PAIRS}/{place.file}", f"row {place.number}, {place.column}")

@@ -16,21 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from recipeflow.dataset.folder import MANIFEST, is_hub_name
-from recipeflow.dataset.folder import PAIRS as CONFIG
+from recipeflow.dataset.folder import FLOW_GRAPHS, MANIFEST, PAIRS, RECIPES, TABLES, DatasetFolder
 from recipeflow.errors import DatasetFolderError, HubError, OutputExistsError, UsageError
-from recipeflow.files import StagedFolder, write_json
+from recipeflow.files import StagedFolder, cache_folder, write_json
+from recipeflow.hub_client import connect, is_hub_name, telling
 
 if TYPE_CHECKING:
     import datasets
 
 DatasetSource: TypeAlias = Union[str, Path, "datasets.Dataset", Mapping[str, "datasets.Dataset"]]
-
-RECIPES = "recipes"
-FLOW_GRAPHS = "flow_graphs"
-TABLES = (CONFIG, RECIPES, FLOW_GRAPHS)
 
 KEPT = "vrf_tables.json"
 """The file by which a folder of kept tables is known."""
@@ -52,7 +47,7 @@ def open_dataset(dataset: DatasetSource) -> Path:
         if folder.exists() or not is_hub_name(dataset):
             return folder
         return _fetch(str(dataset))
-    return _keep(dataset if isinstance(dataset, Mapping) else {CONFIG: dataset})
+    return _keep(dataset if isinstance(dataset, Mapping) else {PAIRS: dataset})
 
 
 # From the Hub.
@@ -60,8 +55,6 @@ def open_dataset(dataset: DatasetSource) -> Path:
 
 def _fetch(name: str) -> Path:
     """A snapshot in the Hub's own cache; what an interrupted one fetched is not fetched again."""
-    from recipeflow.hub_client import connect, telling
-
     api = connect(None, needed=False)
     patterns = ["README.md", MANIFEST, *(f"{table}/*.parquet" for table in TABLES)]
     try:
@@ -69,13 +62,13 @@ def _fetch(name: str) -> Path:
             folder = Path(api.snapshot_download(name, repo_type="dataset", allow_patterns=patterns))
     except HubError as error:
         raise type(error)(f"expected a dataset, found no folder {name} here; looked on the Hub: {error}") from error
-    files = sorted((folder / CONFIG).glob("*.parquet"))
-    if not files:
+    tables = DatasetFolder(folder)
+    if not tables.has(PAIRS):
         raise DatasetFolderError(
-            f"expected {CONFIG}/*.parquet in the dataset {name} on the Hub, found none; name one that `vrf push "
+            f"expected {PAIRS}/*.parquet in the dataset {name} on the Hub, found none; name one that `vrf push "
             "dataset` sent, or load it with `datasets` and pass that to `recipeflow.training.runs.start_training`"
         )
-    check_columns(pq.read_schema(files[0]), f"the dataset {name} on the Hub")
+    check_columns(tables.schema(), f"the dataset {name} on the Hub")
     return folder
 
 
@@ -84,12 +77,10 @@ def _fetch(name: str) -> Path:
 
 def _keep(tables: Mapping[str, datasets.Dataset]) -> Path:
     """Write tables as a dataset folder into the cache, once for the same content."""
-    from recipeflow.features.cache import default_cache
-
     _check_tables(tables)
     prints = {name: table._fingerprint for name, table in sorted(tables.items())}
     key = hashlib.sha256(repr(prints).encode()).hexdigest()[:24]
-    folder = default_cache().with_name("datasets") / key
+    folder = cache_folder("datasets") / key
     if (folder / KEPT).is_file():
         return folder
     try:
@@ -108,9 +99,9 @@ def _keep(tables: Mapping[str, datasets.Dataset]) -> Path:
 def _check_tables(tables: Mapping[str, datasets.Dataset]) -> None:
     import datasets
 
-    if CONFIG not in tables or set(tables) - set(TABLES):
+    if PAIRS not in tables or set(tables) - set(TABLES):
         raise UsageError(
-            f"expected tables {', '.join(TABLES)}, of which {CONFIG} is needed, found {', '.join(map(str, tables))}; "
+            f"expected tables {', '.join(TABLES)}, of which {PAIRS} is needed, found {', '.join(map(str, tables))}; "
             "pass one split of each, such as dataset['train']"
         )
     for name, table in tables.items():
@@ -132,30 +123,16 @@ def _embed_files(table: datasets.Dataset) -> datasets.Dataset:
     return embedded.with_format(None)
 
 
-def has_table(folder: str | Path, table: str) -> bool:
-    """Whether a dataset folder holds a table: of tables in memory, only ``image_pairs`` has to be there.
-
-    Raises:
-        DatasetFolderError: If ``vrf build`` wrote the folder, which always writes all of them.
-    """
-    found = (Path(folder) / table).is_dir()
-    if not found and (Path(folder) / MANIFEST).is_file():
-        raise DatasetFolderError(
-            f"expected a folder {table} in {folder}, found none; write the dataset again with `vrf build`"
-        )
-    return found
-
-
 def check_context(folder: Path, context: str) -> None:
     """Refuse a context where there is no flow graph to read it from.
 
     Raises:
         UsageError: If so.
     """
-    if context != "none" and not has_table(folder, FLOW_GRAPHS):
+    if context != "none" and not DatasetFolder(folder).has(FLOW_GRAPHS):
         raise UsageError(
             f"expected the table {FLOW_GRAPHS}, which the context {context!r} is read from, found a dataset without "
-            f"it; in Python, pass {{'{CONFIG}': pairs, '{FLOW_GRAPHS}': graphs}}; or train with --context none"
+            f"it; in Python, pass {{'{PAIRS}': pairs, '{FLOW_GRAPHS}': graphs}}; or train with --context none"
         )
 
 
@@ -177,7 +154,7 @@ _IMAGE: _Check = ("images", _is_image)
 _LIST: _Check = ("lists", lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 NEEDED: dict[str, dict[str, _Check]] = {
-    CONFIG: {
+    PAIRS: {
         **dict.fromkeys(("recipe_id", "action_id", "action", "object_id", "object"), _TEXT),
         **dict.fromkeys(("fold", "pre_frame", "post_frame"), _NUMBER),
         **dict.fromkeys(("pre_image", "post_image"), _IMAGE),
@@ -188,7 +165,7 @@ NEEDED: dict[str, dict[str, _Check]] = {
 """Everything that training reads of each table."""
 
 
-def check_columns(schema: pa.Schema, where: str, table: str = CONFIG) -> None:
+def check_columns(schema: pa.Schema, where: str, table: str = PAIRS) -> None:
     """Refuse a table without the columns that training reads, or with other types.
 
     Raises:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -13,20 +12,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from recipeflow.dataset.folder import FLOW_GRAPHS, PAIRS, RECIPES, DatasetFolder
+from recipeflow.dataset.frames import image_bytes
 from recipeflow.errors import DatasetFolderError
-from recipeflow.release import CheckedRecipe, ReleaseInfo
+from recipeflow.release import CheckedRecipe
 from recipeflow.release.parsing import NO_FRAME, RecipeParser
 from recipeflow.release.recipe import IOB2_TAGS, LABELS, Line, Recipe, word_id
 
-MANIFEST = "vrf_build.json"
 COLUMNS = {
-    "recipes": ["recipe_id", "title", "url", "ingredients", "instructions"],
-    "flow_graphs": ["recipe_id", "edges"],
+    RECIPES: ["recipe_id", "title", "url", "ingredients", "instructions"],
+    FLOW_GRAPHS: ["recipe_id", "edges"],
     # Of the images only their names, not their bytes.
-    "image_pairs": ["recipe_id", "action_id", "pre_frame", "post_frame", "pre_image.path", "post_image.path"],
+    PAIRS: ["recipe_id", "action_id", "pre_frame", "post_frame", "pre_image.path", "post_image.path"],
 }
 SIDES = {"pre_frame": "pre_image", "post_frame": "post_image"}
 HELD_GROUPS = 4
@@ -49,7 +47,8 @@ class DatasetSource:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.info = _read_info(folder)
+        self.tables = DatasetFolder(folder)
+        self.info = self.tables.info
         self._places: dict[str, dict[int, Place]] = {}
         self._held: OrderedDict[tuple[Path, int, str], pa.ChunkedArray] = OrderedDict()
         self._lock = threading.Lock()
@@ -60,9 +59,9 @@ class DatasetSource:
         Raises:
             DatasetFolderError: Where a table cannot be read, or the tables are not of the same recipes.
         """
-        pairs = groupby(_rows(self.folder, "image_pairs"), key=itemgetter("recipe_id"))
+        pairs = groupby(self._rows(PAIRS), key=itemgetter("recipe_id"))
         next_id, next_pairs = next(pairs, (None, ()))
-        for row, graph in zip_longest(_rows(self.folder, "recipes"), _rows(self.folder, "flow_graphs"), fillvalue={}):
+        for row, graph in zip_longest(self._rows(RECIPES), self._rows(FLOW_GRAPHS), fillvalue={}):
             recipe_id = row.get("recipe_id")
             if recipe_id is None or recipe_id != graph.get("recipe_id"):
                 raise self._mixed(f"{recipe_id!r} beside {graph.get('recipe_id')!r} in flow_graphs")
@@ -73,6 +72,12 @@ class DatasetSource:
             yield _check(row, graph["edges"], changes)
         if next_id is not None:
             raise self._mixed(f"{next_id!r} out of order in image_pairs")
+
+    def _rows(self, table: str) -> Iterator[Row]:
+        """The rows of a table; each knows its file and row group, and its position in that."""
+        for path, group, rows in self.tables.row_groups(table, COLUMNS[table]):
+            for number, row in enumerate(rows.to_pylist()):
+                yield {**row, "place": (path, group), "row": number}
 
     def _mixed(self, found: str) -> DatasetFolderError:
         return DatasetFolderError(
@@ -99,49 +104,16 @@ class DatasetSource:
         key = place[:3]
         with self._lock:
             if key not in self._held:
-                self._held[key] = _read_images(place)
+                self._held[key] = self._read_images(place)
                 if len(self._held) > HELD_GROUPS:
                     self._held.popitem(last=False)
             self._held.move_to_end(key)
             images = self._held[key]
         return images[place.row].as_py() if place.row < len(images) else None
 
-
-def _read_info(folder: Path) -> ReleaseInfo:
-    """What the manifest says of the release that was built; a dataset without one says nothing."""
-    path = folder / MANIFEST
-    if not path.exists():
-        return ReleaseInfo()
-    try:
-        return ReleaseInfo(**json.loads(path.read_text(encoding="utf-8"))["release"])
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise DatasetFolderError(
-            f"expected {path} as `vrf build` writes it, found something else ({error}); build the dataset again"
-        ) from error
-
-
-def _rows(folder: Path, config: str) -> Iterator[Row]:
-    """The rows of a table; each knows its file and row group, and its position in that."""
-    for path in sorted((folder / config).glob("*.parquet")):
-        try:
-            with pq.ParquetFile(path) as file:
-                for group in range(file.num_row_groups):
-                    table = file.read_row_group(group, columns=COLUMNS[config])
-                    for number, row in enumerate(table.to_pylist()):
-                        yield {**row, "place": (path, group), "row": number}
-        except (OSError, pa.ArrowException) as error:
-            raise DatasetFolderError(
-                f"expected a Parquet file, found {path}, which cannot be read: {error}; build the dataset again"
-            ) from error
-
-
-def _read_images(place: Place) -> pa.ChunkedArray:
-    try:
-        with pq.ParquetFile(place.file) as file:
-            return pc.struct_field(file.read_row_group(place.group, columns=[place.column])[place.column], "bytes")
-    except (OSError, pa.ArrowException, LookupError) as error:
-        message = f"expected the pictures in {place.file}, found: {error}; was the dataset rebuilt meanwhile?"
-        raise DatasetFolderError(f"{message} Start again") from error
+    def _read_images(self, place: Place) -> pa.ChunkedArray:
+        (_, _, table) = next(self.tables.row_groups(PAIRS, [place.column], [(place.file, place.group)]))
+        return image_bytes(table[place.column], place.file, 0)
 
 
 def _check(row: Row, edges: list[Row], changes: list[Row]) -> CheckedRecipe:

@@ -23,6 +23,7 @@ import torch
 
 import recipeflow
 from modeling_vrf import VRFModel
+from recipeflow.dataset.folder import DatasetFolder
 from recipeflow.dataset.folds import FOLDS
 from recipeflow.dataset.opening import check_context, open_dataset
 from recipeflow.errors import WorkerDiedError
@@ -36,7 +37,6 @@ from recipeflow.experiment.report.page import write_report
 from recipeflow.experiment.results import RESULTS, results_page
 from recipeflow.features.compute import FeatureTable, compute_features, weights_origin
 from recipeflow.files import write_aside, write_json
-from recipeflow.hub.dataset_package import known_source
 from recipeflow.pairs.batches import Pairs, load_pairs, split_folds
 from recipeflow.processes import available_cores, dropping_work, follow_parent, no_interrupts, refuse_launch
 from recipeflow.progress import progress_bar
@@ -139,7 +139,7 @@ def _run_claimed(experiment: Experiment, out: Path, jobs: Sequence[Job], workers
         for job, result in progress_bar(finished, len(waiting), "training models"):
             write_result(out, job, settings, result)
     jobs = finished_jobs(out, settings, list(ROWS))
-    results = collect_results(out, jobs, settings, pairs, known_source(folder))
+    results = collect_results(out, jobs, settings, pairs, DatasetFolder(folder).source)
     results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
     results["dataset"] = name
     write_json(out / RESULTS, results)

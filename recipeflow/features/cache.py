@@ -29,16 +29,10 @@ import numpy as np
 import torch
 
 from recipeflow.errors import FeatureCacheError
-from recipeflow.files import cache_folder
 
 ABOUT = "about.json"
 DIGEST_SIZE = hashlib.sha256().digest_size
 CHECKSUM_SIZE = 4
-
-
-def default_cache() -> Path:
-    """Where features are kept by default."""
-    return cache_folder("features")
 
 
 def record_type(feature_dim: int) -> np.dtype:

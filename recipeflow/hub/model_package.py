@@ -13,13 +13,14 @@ import index_vrf
 from calibration_vrf import VRFCalibration
 from configuration_vrf import VRFConfig, choose_examples, model_card
 from recipeflow.dataset.digest import dataset_digest
-from recipeflow.dataset.folder import MANIFEST, VOCABULARY, find_package
+from recipeflow.dataset.folder import MANIFEST
 from recipeflow.errors import DatasetFolderError, HubError, ModelFolderError
-from recipeflow.hub.dataset_package import read_source
+from recipeflow.hub.dataset_package import open_built
 from recipeflow.hub.model_card import TrainedOn, make_model_card, read_evidence
 from recipeflow.hub.transfer import CARD
 from recipeflow.hub_client import check_name, telling
 from recipeflow.images import check_card_picture
+from recipeflow.training.saved_model import VOCABULARY, find_package
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def _ask_index(model: Path) -> TrainedOn | None:
 def _find_dataset(api: HfApi, dataset: str | Path, config: VRFConfig) -> TrainedOn:
     """A dataset folder, or a repository, which must be there: the card links it."""
     if Path(dataset).is_dir():
-        return TrainedOn(source=read_source(Path(dataset)), doubt=_check_trained_on(Path(dataset), config))
+        return TrainedOn(source=open_built(Path(dataset)).source, doubt=_check_trained_on(Path(dataset), config))
     repo_id = str(dataset)
     check_name(repo_id)
     with telling(api, repo_id):
@@ -143,7 +144,7 @@ def _find_dataset(api: HfApi, dataset: str | Path, config: VRFConfig) -> Trained
         except EntryNotFoundError:
             return TrainedOn(repo_id, doubt=NOT_HERE)
     try:
-        return TrainedOn(repo_id, read_source(Path(manifest).parent), NOT_HERE)
+        return TrainedOn(repo_id, open_built(Path(manifest).parent).source, NOT_HERE)
     except DatasetFolderError as error:  # it names the copy in the cache, which is nobody's to repair
         message = f"expected a dataset that `vrf push dataset` sent, found no readable {MANIFEST} in {repo_id}"
         raise HubError(f"{message}; push the dataset again") from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from recipeflow.errors import HubAccessError, OfficialFramesError
-from recipeflow.hub.dataset_package import has_images, make_card, read_source
+from recipeflow.hub.dataset_package import card_for_repository, open_built
 from recipeflow.hub.transfer import CARD, DATASETS, MODELS, Kind, Push, collect_files, pull_files, push_files
 from recipeflow.hub_client import check_name, connect, telling
 
@@ -44,9 +44,10 @@ def push_dataset(
     """
     folder = Path(folder)
     check_name(repo_id)
-    if read_source(folder) == "official" and has_images(folder) and not allow_official_frames:
+    built = open_built(folder)
+    if built.source == "official" and built.has_images() and not allow_official_frames:
         raise _not_ours_to_publish(f"in {folder}", "push a build without frames")
-    files = collect_files(folder, DATASETS) | {CARD: make_card(folder, repo_id).encode()}
+    files = collect_files(folder, DATASETS) | {CARD: card_for_repository(folder, repo_id).encode()}
     return push_files(connect(token, needed=not dry_run), DATASETS, repo_id, files, private=private, dry_run=dry_run)
 
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as pads
 import torch
 
 from configuration_vrf import READ_ROLES
+from recipeflow.dataset.folder import FLOW_GRAPHS, PAIRS, RECIPES, DatasetFolder
 from recipeflow.dataset.folds import FOLDS
-from recipeflow.dataset.opening import CONFIG, FLOW_GRAPHS, RECIPES, has_table
 from recipeflow.errors import DatasetFolderError, UsageError
 from recipeflow.features.compute import FeatureTable
 from recipeflow.features.pixels import FramePixels
@@ -93,8 +92,9 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
     Without flow graphs there is no context, and the words are those of ``image_pairs``, cut at spaces.
     """
     columns = ["recipe_id", "fold", "action_id", "object_id", "post_frame"]
-    has_graphs = has_table(dataset, FLOW_GRAPHS)
-    table = _read_columns(dataset, CONFIG, columns + ([] if has_graphs else ["action", "object"]))
+    tables = DatasetFolder(dataset)
+    has_graphs = tables.has(FLOW_GRAPHS)
+    table = tables.columns(PAIRS, columns + ([] if has_graphs else ["action", "object"]))
     if len(table["fold"]) != len(images.post):
         raise UsageError(
             f"expected images of the {len(table['fold'])} rows of {dataset}, found {len(images.post)} rows; "
@@ -113,11 +113,11 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
         contexts = ((),) * len(recipes)
         return Pairs(actions=actions, objects=objects, contexts=contexts, seen=images.pre.clone(), **known)
     rows = list(zip(table["recipe_id"], table["action_id"], table["object_id"], strict=True))
-    graphs = _read_graphs(dataset)
-    words = _entity_words(dataset, graphs)
+    graphs = _read_graphs(tables)
+    words = _entity_words(tables, graphs)
     if lost := sorted(order.keys() - words.keys()):
         raise DatasetFolderError(
-            f"expected every recipe of {CONFIG} in the other tables too, found {len(lost)} that are not in all of "
+            f"expected every recipe of {PAIRS} in the other tables too, found {len(lost)} that are not in all of "
             f"them, the first {lost[0]!r}; pass whole tables"
         )
     histories = {recipe_id: RecipeHistory(*graph) for recipe_id, graph in graphs.items()}
@@ -139,28 +139,20 @@ Graph = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 RowIds = tuple[str, str, str | None]
 
 
-def _read_columns(dataset: str | Path, config: str, columns: list[str]) -> dict[str, list[Any]]:
-    """Columns of a config straight from its Parquet files, so that no image is read."""
-    folder = Path(dataset) / config
-    if not folder.is_dir():
-        raise UsageError(f"expected a folder {config} in {dataset}, found none; write the dataset with `vrf build`")
-    return pads.dataset(folder).to_table(columns=columns).to_pydict()
-
-
-def _read_graphs(dataset: str | Path) -> dict[str, Graph]:
+def _read_graphs(tables: DatasetFolder) -> dict[str, Graph]:
     """Nodes and edges of every recipe."""
-    graphs = _read_columns(dataset, FLOW_GRAPHS, ["recipe_id", "nodes", "edges"])
+    graphs = tables.columns(FLOW_GRAPHS, ["recipe_id", "nodes", "edges"])
     return {recipe_id: graph for recipe_id, *graph in zip(*graphs.values(), strict=True)}
 
 
-def _entity_words(dataset: str | Path, graphs: dict[str, Graph]) -> dict[str, dict[str, Words]]:
+def _entity_words(tables: DatasetFolder, graphs: dict[str, Graph]) -> dict[str, dict[str, Words]]:
     """The words of every r-NE by recipe and id: other tables than ``recipes`` have their text in one piece only."""
-    if not has_table(dataset, RECIPES):
+    if not tables.has(RECIPES):
         return {
             recipe_id: {node["id"]: words for node in nodes if (words := _cut(node["text"]))}
             for recipe_id, (nodes, _) in graphs.items()
         }
-    recipes = _read_columns(dataset, RECIPES, ["recipe_id", "ingredients", "instructions"])
+    recipes = tables.columns(RECIPES, ["recipe_id", "ingredients", "instructions"])
     words: dict[str, dict[str, Words]] = {}
     for recipe_id, *sections in zip(*recipes.values(), strict=True):
         if recipe_id not in graphs:

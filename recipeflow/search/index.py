@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ from index_vrf import ABOUT, EMBEDDING, FOLDER, FORMAT, ROWS, VECTORS, VRFIndex
 from modeling_vrf import VRFModel
 from pipeline_vrf import CUSTOM_PIPELINES, PostActionRetrievalPipeline
 from processing_vrf import VRFProcessor
-from recipeflow.dataset.folder import MANIFEST
-from recipeflow.dataset.frames import CONFIG, index_frames
+from recipeflow.dataset.folder import RECIPES, DatasetFolder
+from recipeflow.dataset.frames import index_frames
 from recipeflow.dataset.opening import open_dataset
 from recipeflow.errors import SearchIndexError
 from recipeflow.features.compute import compute_features
@@ -77,7 +78,7 @@ def build_index(
         rows = read_candidates(dataset, table.post, first)
         embeds = _embed_features(model, table.features[candidates])
     else:
-        post = index_frames(dataset).post
+        post = torch.from_numpy(index_frames(dataset).post)
         rows = read_candidates(dataset, post, first_rows(post)[1])
         embeds = model.encode_images(rows.cast_column("image", datasets.Image())["image"], processor)
     kind = attach_vectors(rows, embeds.numpy())
@@ -109,8 +110,9 @@ def read_candidates(dataset: Path, post: torch.Tensor, rows: list[int]) -> datas
 
     An image that is the result for several objects has the first in ``object`` and all of them in ``objects``.
     """
-    pairs = _read_parquet(dataset / CONFIG, PAIR_COLUMNS)
-    recipes = _read_parquet(dataset / "recipes", ["recipe_id", "title"])
+    tables = DatasetFolder(dataset)
+    pairs = _read_parquet(tables.files(), PAIR_COLUMNS)
+    recipes = tables.columns(RECIPES, ["recipe_id", "title"])
     titles = dict(zip(recipes["recipe_id"], recipes["title"], strict=True))
     objects: dict[int, dict[str, None]] = {}
     for image, name in zip(post.tolist(), pairs["object"], strict=True):
@@ -122,8 +124,8 @@ def read_candidates(dataset: Path, post: torch.Tensor, rows: list[int]) -> datas
     return pairs.select_columns(COLUMNS).cast_column("image", datasets.Image(decode=False)).select(rows)
 
 
-def _read_parquet(folder: Path, columns: list[str]) -> datasets.Dataset:
-    return datasets.Dataset.from_parquet([str(path) for path in sorted(folder.glob("*.parquet"))], columns=columns)
+def _read_parquet(files: list[Path], columns: list[str]) -> datasets.Dataset:
+    return datasets.Dataset.from_parquet([str(path) for path in files], columns=columns)
 
 
 @torch.no_grad()
@@ -152,8 +154,8 @@ def _cells(count: int) -> int:
 
 
 def _describe(model: VRFModel, dataset: Path, name: str, kind: str, rows: int) -> dict[str, Any]:
-    manifest = dataset / MANIFEST
-    release = json.loads(manifest.read_text(encoding="utf-8"))["release"] if manifest.is_file() else None
+    folder = DatasetFolder(dataset)
+    release = asdict(folder.info) if folder.manifest.exists() else None
     return {
         "format": FORMAT,
         "weights": weights_digest(model),

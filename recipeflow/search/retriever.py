@@ -21,10 +21,10 @@ from calibration_vrf import VRFCalibration, kind_of
 from index_vrf import VRFIndex, arrange_queries
 from modeling_vrf import VRFModel
 from processing_vrf import ImageLike, Phrase, VRFProcessor
-from recipeflow.dataset.folder import DEFAULT_MODEL, find_model_folder
 from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
 from recipeflow.search.index import build_index, save_index
 from recipeflow.training.runs import load_trained
+from recipeflow.training.saved_model import DEFAULT_MODEL, find_model_folder
 
 Row = dict[str, Any]
 

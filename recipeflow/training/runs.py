@@ -13,7 +13,6 @@ from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.digest import dataset_digest
-from recipeflow.dataset.folder import find_model_folder
 from recipeflow.dataset.folds import FOLDS
 from recipeflow.dataset.opening import DatasetSource, check_context, open_dataset
 from recipeflow.errors import UsageError
@@ -23,6 +22,7 @@ from recipeflow.features.pixels import FramePixels
 from recipeflow.pairs.batches import Pairs, PairTensors, load_pairs, make_tensors, split_folds
 from recipeflow.processes import decide_in_main
 from recipeflow.training.output_folder import ClaimedFolder
+from recipeflow.training.saved_model import find_model_folder
 from recipeflow.training.settings import TrainingConfig
 from recipeflow.training.trainer import RUN, VRFTrainer, make_accelerator, refuse_finished
 

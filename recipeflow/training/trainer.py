@@ -26,7 +26,6 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from modeling_vrf import VRFModel, batch_loss
 from processing_vrf import VRFProcessor
-from recipeflow.dataset.folder import MODEL
 from recipeflow.errors import (
     NoPairsError,
     OutputExistsError,
@@ -41,6 +40,7 @@ from recipeflow.processes import decide_in_main, join_processes
 from recipeflow.progress import TrainingProgress
 from recipeflow.training.checkpoints import Checkpoints, telling_what_is_lost
 from recipeflow.training.output_folder import ClaimedFolder, FolderKind
+from recipeflow.training.saved_model import MODEL
 from recipeflow.training.settings import PRESETS, TrainingConfig
 
 __all__ = ["PRESETS", "TrainingConfig", "VRFTrainer", "make_accelerator"]
@@ -396,19 +396,6 @@ class VRFTrainer:
             with telling_what_is_lost(folder), staged as aside:
                 self.model.save_pretrained(aside, processor=self.processor, state_dict=weights)
         self.accelerator.wait_for_everyone()
-
-    def push_to_hub(self, repo_id: str, **options: Any) -> str:
-        """Send the finished run's model to the Hub, with a card of its figures; all processes call it.
-
-        Args:
-            repo_id: ``OWNER/NAME``.
-            **options: What ``recipeflow.hub.push_model`` takes.
-        """
-        from recipeflow.hub import push_model
-
-        summary = push_model(self.output, repo_id, **options).summary() if self.accelerator.is_main_process else ""
-        self.accelerator.wait_for_everyone()
-        return summary
 
 
 def refuse_finished(output: Path) -> None:

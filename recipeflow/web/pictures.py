@@ -32,11 +32,6 @@ _NUMBERED = re.compile(r"frame_([1-9]\d*)\.jpg")
 _log = logging.getLogger(__name__)
 
 
-def default_cache() -> Path:
-    """Where small pictures are kept by default."""
-    return cache_folder("pictures")
-
-
 @dataclass(frozen=True)
 class Film:
     """The frames of one recipe as they lie in a folder.
@@ -104,11 +99,11 @@ class Pictures:
     """Makes small pictures, each once.
 
     Args:
-        cache: The folder to keep them in; ``default_cache()`` by default.
+        cache: The folder to keep them in; the user's by default.
     """
 
     def __init__(self, cache: Path | None = None) -> None:
-        self.cache = cache or default_cache()
+        self.cache = cache or cache_folder("pictures")
         self.lock = threading.Lock()
         self.told = False
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from recipeflow.dataset.build import MANIFEST, build_dataset
+from recipeflow.dataset.build import build_dataset
+from recipeflow.dataset.folder import MANIFEST
 from recipeflow.errors import OutputExistsError, UsageError
 from recipeflow.kitchen import cook_release
 from recipeflow.release import check_release, reading

@@ -6,7 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from recipeflow.dataset import recipes as dataset_source
-from recipeflow.dataset.build import MANIFEST, build_dataset
+from recipeflow.dataset.build import build_dataset
+from recipeflow.dataset.folder import MANIFEST
 from recipeflow.dataset.recipes import DatasetSource
 from recipeflow.errors import DatasetFolderError, SourceFolderError
 from recipeflow.explore.sources import ReleaseSource, open_source

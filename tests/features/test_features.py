@@ -29,8 +29,9 @@ from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import BackboneError, BrokenImageError, DatasetFolderError, FeatureCacheError, UsageError
 from recipeflow.features import backbone as backbone_module
 from recipeflow.features.backbone import in_lanes, intra_op_threads
-from recipeflow.features.cache import ABOUT, default_cache, record_type
+from recipeflow.features.cache import ABOUT, record_type
 from recipeflow.features.compute import FeatureTable, compute_features, weights_origin
+from recipeflow.files import cache_folder
 from tests.making import EGG, SALAD, TEA, make_release
 
 ROOT = Path(__file__).parents[2]
@@ -409,12 +410,12 @@ def test_the_origin_of_weights_is_what_the_model_says(weights: Path):
 
 def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RECIPEFLOW_CACHE", "/a")
-    assert default_cache() == Path("/a/features")
+    assert cache_folder("features") == Path("/a/features")
     monkeypatch.delenv("RECIPEFLOW_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/b")
-    assert default_cache() == Path("/b/recipeflow/features")
+    assert cache_folder("features") == Path("/b/recipeflow/features")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert default_cache() == Path.home() / ".cache" / "recipeflow" / "features"
+    assert cache_folder("features") == Path.home() / ".cache" / "recipeflow" / "features"
 
 
 def test_the_command_prints_what_was_done(built: Path, weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,6 @@
-"""A training run that pushes itself."""
+"""A finished run, pushed."""
 
+from recipeflow.hub import push_model
 from recipeflow.training.runs import prepare_run
 from recipeflow.training.trainer import TrainingConfig, VRFTrainer
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
@@ -11,7 +12,7 @@ def test_a_finished_run_goes_to_the_hub_with_its_figures(here, tmp_path):
     options = {"eval_data": run.eval_data, "show_progress": False}
     trainer = VRFTrainer(run.model, run.processor, config, run.train_data, tmp_path / "run", **options)
     trainer.train()
-    assert "lab/trained" in trainer.push_to_hub("lab/trained")
+    assert "lab/trained" in push_model(tmp_path / "run", "lab/trained").summary()
     repository = here.state.repositories["model", "lab/trained"]
     assert repository.private
     files = repository.find("main").files

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from recipeflow.dataset.folder import PAIRS, RECIPES, DatasetFolder
 from recipeflow.dataset.folds import split_folds
-from recipeflow.dataset.opening import CONFIG, RECIPES, has_table
-from recipeflow.errors import DatasetFolderError, ReportError
+from recipeflow.dataset.frames import image_bytes
+from recipeflow.errors import ReportError
 from recipeflow.experiment.answers import Answers, answers_file, job_file, read_answers
 from recipeflow.experiment.results import RESULTS, Results
 
@@ -138,24 +136,10 @@ class DatasetRows:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.files = sorted((folder / CONFIG).glob("*.parquet"))
-        if not self.files:
-            raise DatasetFolderError(
-                f"expected a folder that `vrf build` wrote, found no {CONFIG}/*.parquet in {folder}; name the dataset "
-                "that the experiment was run on with --dataset"
-            )
-        self.columns = {name: self._read(CONFIG, name) for name in COLUMNS}
-        known = pq.read_schema(self.files[0]).names
-        self.columns |= {name: self._read(CONFIG, name) if name in known else [None] * len(self) for name in WITHOUT}
-
-    def _read(self, config: str, column: str) -> list[Any]:
-        path = self.folder / config
-        try:
-            return pq.read_table(path, columns=[column]).column(0).to_pylist()
-        except (OSError, LookupError, pa.ArrowException) as error:
-            raise DatasetFolderError(
-                f"expected a column {column} in {path}, found: {error}; build the dataset again with `vrf build`"
-            ) from error
+        self.tables = DatasetFolder(folder)
+        known = self.tables.schema().names
+        self.columns = self.tables.columns(PAIRS, [*COLUMNS, *(name for name in WITHOUT if name in known)])
+        self.columns |= {name: [None] * len(self) for name in WITHOUT if name not in known}
 
     def __len__(self) -> int:
         return len(self.columns["fold"])
@@ -167,9 +151,9 @@ class DatasetRows:
     @cached_property
     def titles(self) -> dict[str, str | None]:
         """The recipes' titles by id, as far as they have one."""
-        if not has_table(self.folder, RECIPES):
+        if not self.tables.has(RECIPES):
             return {}
-        return dict(zip(self._read(RECIPES, "recipe_id"), self._read(RECIPES, "title"), strict=True))
+        return dict(zip(*self.tables.columns(RECIPES, ["recipe_id", "title"]).values(), strict=True))
 
     def check_experiment(self, data: ExperimentData) -> None:
         """Make sure that the experiment was run on this dataset, as far as its rows tell.
@@ -200,14 +184,12 @@ class DatasetRows:
         """
         places = sorted(set(wanted))
         found, first = {}, 0
-        for path in self.files:
-            with pq.ParquetFile(path) as file:
-                for group in range(file.num_row_groups):
-                    after = first + file.metadata.row_group(group).num_rows
-                    here = [(row, side) for row, side in places if first <= row < after]
-                    table = file.read_row_group(group, columns=list(SIDES.values())) if here else None
-                    for row, side in here:
-                        data = pc.struct_field(table[SIDES[side]], "bytes")[row - first].as_py()
-                        found |= {(row, side): data} if data is not None else {}
-                    first = after
+        for path, group, size in self.tables.groups():
+            here = [(row, side) for row, side in places if first <= row < first + size]
+            if here:
+                _, _, table = next(self.tables.row_groups(PAIRS, list(SIDES.values()), [(path, group)]))
+                for row, side in here:
+                    data = image_bytes(table[SIDES[side]], path, first)[row - first].as_py()
+                    found |= {(row, side): data} if data is not None else {}
+            first += size
         return found

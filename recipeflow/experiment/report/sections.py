@@ -17,7 +17,6 @@ from recipeflow.experiment.report.embedding_map import HEIGHT, OTHER, PICTURE, W
 from recipeflow.experiment.report.queries import KINDS, Query, pick_queries
 from recipeflow.images import thumbnail
 from recipeflow.release.recipe import TAGS
-from recipeflow.search.picture import kitchen_glossary
 
 QUERIES = 4
 """Queries of each kind shown for each row of the table."""
@@ -42,7 +41,7 @@ def queries_section(data: ExperimentData, dataset: DatasetRows, missing: list[st
     if queries and not images:
         missing.append("The dataset holds no images: queries are told in words, and the map has no pictures.")
     addresses = {place: thumbnail(image, LARGE) for place, image in images.items()}
-    english = _english(data, dataset, {row for row, _ in places})
+    english = dataset.tables.info.glossary
     sections = [
         {
             "title": row.title,
@@ -105,11 +104,6 @@ def _words(row: Mapping[str, Any], english: Mapping[str, str]) -> dict[str, Any]
     return found | {"is_result": row["object_tag"] == ACTION, "recipe": row["recipe_id"]}
 
 
-def _english(data: ExperimentData, dataset: DatasetRows, rows: set[int]) -> dict[str, str]:
-    """English for the words of the simulated kitchen, and for the titles of these rows' recipes."""
-    return kitchen_glossary([dataset[row] for row in sorted(rows)]) if data.results["source"] == "simulated" else {}
-
-
 def accuracy_section(data: ExperimentData, dataset: DatasetRows, missing: list[str]) -> list[dict[str, Any]] | None:
     """R@5 by verb and by ingredient, for each row that has a model; the one with the most inputs is drawn."""
     if not data.trained:
@@ -121,7 +115,7 @@ def accuracy_section(data: ExperimentData, dataset: DatasetRows, missing: list[s
         name if tag == FOOD else None
         for name, tag in zip(dataset.columns["object"], dataset.columns["object_tag"], strict=True)
     ]
-    english = _english(data, dataset, set())
+    english = dataset.tables.info.glossary
     about_foods = "Queries about what an earlier action left behind are not among these: they name no ingredient."
     return [
         _accuracy("verb", dataset.columns["action"], data.trained, english, ""),
@@ -180,7 +174,7 @@ def map_section(data: ExperimentData, dataset: DatasetRows, missing: list[str]) 
     addresses = {number: thumbnail(image, SMALL) for (number, _), image in images.items()}
     names = {mark.row: dataset.columns["action"][mark.row] for mark in (*drawing.images, *drawing.queries)}
     styles = group_styles([names[mark.row] for mark in drawing.images])
-    english = _english(data, dataset, set())
+    english = dataset.tables.info.glossary
 
     def show(mark: Mark) -> dict[str, Any]:
         colour, shape = styles.get(names[mark.row], OTHER)

@@ -1,0 +1,73 @@
+"""Whether a folder holds a saved model; without torch, so that a wrong name is refused at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recipeflow.errors import ModelFolderError, SearchIndexError
+from recipeflow.hub_client import is_hub_name
+
+DEFAULT_MODEL = "run/model"
+"""Where `vrf train` leaves its model, and where other commands look for one."""
+
+INDEX = "index/index.json"
+"""What marks a model that can be searched with, below its folder."""
+
+MODEL = "model"
+"""The folder of the finished model, inside that of its run."""
+
+VOCABULARY = "tokenizer.json"
+NEEDED = ("config.json", "*.safetensors", "modeling_vrf.py", "processor_config.json", VOCABULARY)
+"""Without these, a model cannot be loaded from the Hub."""
+
+
+def find_model_folder(name: str | Path) -> Path | None:
+    """The folder of a saved model; ``None`` where the name can only be that of a repository on the Hub.
+
+    Raises:
+        ModelFolderError: If it is a folder without a model, or a path at which there is nothing.
+    """
+    folder = Path(name)
+    if (folder / "config.json").is_file():
+        return folder
+    if folder.exists():
+        raise ModelFolderError(
+            f"expected the folder of a saved model, found no config.json in {folder}; name the folder that "
+            f"`vrf train` wrote, such as {DEFAULT_MODEL}"
+        )
+    if str(name) != DEFAULT_MODEL and is_hub_name(name):
+        return None
+    raise ModelFolderError(
+        f"expected a saved model, found nothing at {name}; train one with `vrf train VRF --out run`, or name the "
+        "folder of one with --model"
+    )
+
+
+def find_package(folder: Path) -> tuple[Path, Path | None]:
+    """The folder of a model that can be shared, and that of the run that trained it, if there is one.
+
+    Args:
+        folder: Of the run or of the model.
+
+    Raises:
+        ModelFolderError: If something is missing.
+    """
+    if (folder / MODEL).is_dir():
+        folder = folder / MODEL
+    run = folder.parent if folder.name == MODEL else None
+    missing = [name for name in NEEDED if not any(folder.glob(name))]
+    if missing:
+        raise ModelFolderError(
+            f"expected a finished run or a model saved with its processor, found no {', '.join(missing)} in {folder}; "
+            "finish `vrf train`, or save it with model.save_pretrained(folder, processor=processor)"
+        )
+    return folder, run
+
+
+def check_index(model: Path) -> None:
+    """Refuse a model that has no index to search in."""
+    if not (model / INDEX).is_file():
+        raise SearchIndexError(
+            f"expected an index of candidates in {model}, found none; make one with `vrf index VRF --model {model}`, "
+            "or name a dataset with --dataset"
+        )
