@@ -17,6 +17,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, Literal
 
+import timm
 import torch
 from huggingface_hub.dataclasses import as_validated_field, strict, validated_field
 from transformers import PreTrainedConfig
@@ -67,8 +68,6 @@ TRANSFORMERS_KEYS = {
 @cache
 def _backbone_names() -> tuple[str, ...]:
     """Every timm name, with and without the tag of its weights (`resnet152`, `resnet152.tv_in1k`)."""
-    import timm  # here and below, because it brings torchvision along: that takes longer to import than torch
-
     return tuple(dict.fromkeys(timm.list_models() + timm.list_models(include_tags=True)))
 
 
@@ -78,8 +77,6 @@ def _feature_dim(backbone: str) -> int:
 
     On the meta device a forward pass has shapes and no numbers, so it costs no memory and little time.
     """
-    import timm
-
     refusal = (
         f"expected a timm backbone that pools an image into one vector, found {backbone!r}, which {{found}}; "
         "choose a classification network, such as 'resnet152.tv_in1k'"
@@ -102,8 +99,6 @@ def _nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> list[str]:
 
 def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[dict[str, torch.Tensor], str]:
     """Have timm load all weights of the backbone or fail, and say where they came from."""
-    import timm
-
     if weights == HUB_WEIGHTS:
         source, origin = {}, f"timm, {backbone}"
     elif weights == OFFLINE_WEIGHTS:
@@ -130,8 +125,6 @@ def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[di
 
 def _offline_state_dict(backbone: str) -> dict[str, torch.Tensor]:
     """Rename the package's tensors: they stand in the order of timm's network, under other names."""
-    import timm
-
     if backbone.partition(".")[0] != OFFLINE_BACKBONE:
         raise ValueError(
             f"expected backbone={OFFLINE_BACKBONE!r}, whose weights {OFFLINE_WEIGHTS} holds, found {backbone!r}"
@@ -502,8 +495,6 @@ def _name_base_model(config: VRFConfig) -> str:
     """The backbone's repository for the card's metadata, where its weights came from there."""
     if not config.backbone_weights.startswith(f"{HUB_WEIGHTS}, "):
         return ""
-    import timm
-
     return f"base_model: {timm.get_pretrained_cfg(config.backbone).hf_hub_id}\n"
 
 

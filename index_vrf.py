@@ -11,13 +11,14 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import datasets
 import faiss
 import numpy as np
 import torch
 from PIL import Image
+from transformers import ProcessorMixin
 
 try:
     from .calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
@@ -31,9 +32,6 @@ except ImportError:
     from configuration_vrf import READ_ROLES, VRFConfig, weights_digest
     from package_vrf import INDEX as FOLDER
     from package_vrf import INDEX_ABOUT as ABOUT
-
-if TYPE_CHECKING:
-    from transformers import ProcessorMixin
 
 ROWS, VECTORS = "rows.parquet", "vectors.faiss"
 FORMAT = 1
@@ -250,14 +248,14 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> 
     return arranged
 
 
-def missed_words(queries: Sequence[Mapping[str, Any]], processor: "ProcessorMixin") -> dict[str, list[str]]:
+def missed_words(queries: Sequence[Mapping[str, Any]], processor: ProcessorMixin) -> dict[str, list[str]]:
     """The words of queries that are not found in the vocabulary, each with those that it may stand for, if any."""
     phrases = [query[name] for query in queries for name in ("action", "object") if query.get(name)]
     phrases += [phrase for query in queries for phrase in (query.get("context") or {}).values() if phrase]
     return processor.missed_words(phrases)
 
 
-def unknown_words(queries: Sequence[Mapping[str, Any]], processor: "ProcessorMixin") -> list[str]:
+def unknown_words(queries: Sequence[Mapping[str, Any]], processor: ProcessorMixin) -> list[str]:
     """The same words alone; to the model they are all one unknown word."""
     return list(missed_words(queries, processor))
 

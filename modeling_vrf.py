@@ -11,20 +11,22 @@ import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from PIL import Image
+from timm.models._manipulate import group_with_matcher
 from torch import nn
 from torch.nn.functional import normalize, pad
 from torch.nn.utils.rnn import pack_padded_sequence
-from transformers import BatchFeature
+from transformers import BatchFeature, TimmWrapperConfig, TimmWrapperModel
 from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
     from .configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, read_backbone_weights
     from .losses_vrf import batch_loss, has_negatives, triplet_loss
     from .package_vrf import VRFPackage
+    from .processing_vrf import VRFProcessor
     from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
@@ -32,10 +34,8 @@ except ImportError:
     from configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, read_backbone_weights
     from losses_vrf import batch_loss, has_negatives, triplet_loss
     from package_vrf import VRFPackage
+    from processing_vrf import VRFProcessor
     from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
-
-if TYPE_CHECKING:
-    from transformers import ProcessorMixin
 
 logger = logging.get_logger(__name__)
 
@@ -187,9 +187,6 @@ class VRFModel(VRFPreTrainedModel):
     """
 
     def __init__(self, config: VRFConfig) -> None:
-        # Here, because timm and torchvision take longer to import than torch, and only a model needs them.
-        from transformers import TimmWrapperConfig, TimmWrapperModel
-
         super().__init__(config)
         config.validate()
         self.backbone = TimmWrapperModel(TimmWrapperConfig(architecture=config.backbone))
@@ -321,7 +318,7 @@ class VRFModel(VRFPreTrainedModel):
     def encode_images(
         self,
         images: Any,
-        processor: "ProcessorMixin | None" = None,
+        processor: VRFProcessor | None = None,
         batch_size: int = 32,
         show_progress: bool = False,
     ) -> torch.Tensor:
@@ -348,7 +345,7 @@ class VRFModel(VRFPreTrainedModel):
         images: Any = None,
         contexts: Any = None,
         *,
-        processor: "ProcessorMixin | None" = None,
+        processor: VRFProcessor | None = None,
         batch_size: int = 32,
         show_progress: bool = False,
     ) -> torch.Tensor:
@@ -490,8 +487,6 @@ class VRFModel(VRFPreTrainedModel):
 
 def _last_stage(network: nn.Module) -> list[str]:
     """The names of the weights of a timm network's last stage, with all that follows it."""
-    from timm.models._manipulate import group_with_matcher
-
     # timm puts what belongs to no layer last, as it does with a nameless weight: a norm or a pooling after all stages.
     named = [("", None), *network.named_parameters()]
     *stages, neck = group_with_matcher(named, network.group_matcher(coarse=True)).values()

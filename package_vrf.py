@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from huggingface_hub import HfApi, snapshot_download
 from transformers import PreTrainedModel
@@ -18,13 +18,12 @@ from transformers.utils import logging
 
 try:
     from .configuration_vrf import choose_examples, model_card, weights_digest
+    from .processing_vrf import VRFProcessor
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import choose_examples, model_card, weights_digest
-
-if TYPE_CHECKING:
-    from transformers import ProcessorMixin
+    from processing_vrf import VRFProcessor
 
 logger = logging.get_logger(__name__)
 
@@ -40,7 +39,7 @@ SENDING = ("repo_id", "commit_message", "commit_description", "private", "create
 class VRFPackage(PreTrainedModel):
     """A model that is saved with all that it is made of, and loads its own processor when it needs one."""
 
-    _processor: Any = None  # transformers evaluates annotations, and a processor is imported only where it is used
+    _processor: VRFProcessor | None = None
     _loading: Mapping[str, Any] = {}
     _loaded_from: Path | None = None
 
@@ -82,7 +81,7 @@ class VRFPackage(PreTrainedModel):
         return Path(snapshot_download(self.origin, allow_patterns=patterns, **self._loading))
 
     @property
-    def processor(self) -> "ProcessorMixin":
+    def processor(self) -> VRFProcessor:
         """The model's own processor, loaded on first use from where the model is from, in the same revision.
 
         Raises:
@@ -92,7 +91,7 @@ class VRFPackage(PreTrainedModel):
             try:
                 if Path(self.origin).is_dir() and not Path(self.origin, PROCESSOR).is_file():
                     raise FileNotFoundError(f"no {PROCESSOR} there")
-                self._processor = _processor_class().from_pretrained(self.origin, **self._loading)
+                self._processor = VRFProcessor.from_pretrained(self.origin, **self._loading)
             except (OSError, ValueError, TypeError) as error:
                 raise OSError(
                     f"expected the model's own processor in {self.name_or_path!r}, found none ({error}); pass "
@@ -105,7 +104,7 @@ class VRFPackage(PreTrainedModel):
         save_directory: str | os.PathLike,
         is_main_process: bool = True,
         *args: Any,
-        processor: "ProcessorMixin | None" = None,
+        processor: VRFProcessor | None = None,
         push_to_hub: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -152,7 +151,7 @@ class VRFPackage(PreTrainedModel):
                 api.upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=repo_id)
         return super().push_to_hub(repo_id, **kwargs)
 
-    def _find_processor(self) -> "ProcessorMixin | None":
+    def _find_processor(self) -> VRFProcessor | None:
         try:
             return self.processor
         except OSError:
@@ -161,17 +160,6 @@ class VRFPackage(PreTrainedModel):
     def _card(self, repo: str) -> str:
         vocabulary = self._processor.tokenizer.get_vocab() if self._processor is not None else {}
         return model_card(self.config, repo, choose_examples(vocabulary))
-
-
-def _processor_class() -> "type[ProcessorMixin]":
-    """Import the processor where it is used, because it brings timm and torchvision along."""
-    try:
-        from .processing_vrf import VRFProcessor
-    except ImportError:
-        if __package__:
-            raise
-        from processing_vrf import VRFProcessor
-    return VRFProcessor
 
 
 def carry_over(model: VRFPackage, target: Path) -> None:

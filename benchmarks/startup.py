@@ -1,8 +1,8 @@
 """What a command costs before it begins: processor time of whole processes, over that of a bare `import torch`.
 
     a wrong argument    `vrf train` with a folder that is not there, which is to be refused without torch
-    modeling_vrf        importing the model's file, without making a model
-    timm                what making a model adds to that: timm and, through it, torchvision and torch._dynamo
+    PreTrainedModel     transformers' base class alone, which imports torch._dynamo: most of what is above 1 is that
+    modeling_vrf        importing the model's file
     search              everything that `vrf search` imports
 
 All are measured in turns, so that a busy machine slows them alike, by processor time and not by the clock; figures are
@@ -31,8 +31,8 @@ LARGEST = 0.5
 PROCESSES = {
     BASE: ["-c", "import torch"],
     WRONG: ["-m", "recipeflow.cli", "train", "nowhere"],
+    "PreTrainedModel": ["-c", "from transformers import PreTrainedModel"],
     "modeling_vrf": ["-c", "import modeling_vrf"],
-    "modeling_vrf and timm": ["-c", "import modeling_vrf, timm"],
     "search": ["-c", "import index_vrf, recipeflow.search"],
 }
 
