@@ -80,7 +80,7 @@ def answers(tmp_path_factory):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("not a picture")
     (folder / MODEL).mkdir()
-    for name in ("config.json", "model.safetensors", "modeling_vrf.py", "processor_config.json"):
+    for name in ("config.json", "model.safetensors", "modeling_vrf.py", "processor_config.json", "tokenizer.json"):
         (folder / MODEL / name).touch()
     before = sorted(folder.rglob("*"))
     lines = json.dumps({name: arguments for name, (arguments, _) in WRONG.items()})

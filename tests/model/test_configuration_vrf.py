@@ -41,10 +41,9 @@ def test_feature_dim_is_what_the_backbone_gives(backbone):
         assert network(pixels).shape == (1, VRFConfig(backbone=backbone).feature_dim)
 
 
-@pytest.mark.parametrize("backbone", ["inception_next_atto", "mobilenetv5_300m_enc"])
-def test_a_backbone_without_one_feature_vector_is_refused(backbone):
-    config = VRFConfig(backbone=backbone)
-    with pytest.raises(ValueError, match=rf"pools an image into one vector, found '{backbone}'"):
+def test_a_backbone_without_one_feature_vector_is_refused():
+    config = VRFConfig(backbone="mobilenetv5_300m_enc")
+    with pytest.raises(ValueError, match="pools an image into one vector, found 'mobilenetv5_300m_enc'"):
         _ = config.feature_dim
 
 
