@@ -114,7 +114,7 @@ def test_the_last_stage_is_trained_alone_where_that_is_asked_for(folder, pixels)
     last = ("timm_model.blocks.4.", "timm_model.conv_head.", "timm_model.bn2.")
     assert changed and all(name.startswith(last) for name in changed)
     assert trained.config.backbone_weights.endswith("fine-tuned")
-    with pytest.raises(UsageError, match="expected finetune among .*, found 'first'"):
+    with pytest.raises(UsageError, match=r"expected finetune among .*, found 'first'"):
         replace(CONFIG, finetune="first")
 
 

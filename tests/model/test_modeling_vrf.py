@@ -278,7 +278,7 @@ class TestBackbone:
         name = next(n for n in ("dla34", "hardcorenas_a", "inception_v3") if not checkpointing_in(n))
         with torch.device("meta"):
             model = VRFModel(small_config(backbone=name))
-        with pytest.raises(ValueError, match="does not support (gradient|activation) checkpointing"):
+        with pytest.raises(ValueError, match=r"does not support (gradient|activation) checkpointing"):
             model.gradient_checkpointing_enable()
 
 
