@@ -1,6 +1,7 @@
 """What several test modules share: the official annotations, and a small hand-made release."""
 
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,14 @@ settings.load_profile("vrf")
 def pytest_configure() -> None:
     """Refuse a machine that the suite cannot run on."""
     check_encoding()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
+    """Report a warning of a model's own code, loaded as from the Hub, as one that every process can import."""
+    if warning_message.category.__module__.startswith("transformers_modules"):
+        warning_message.message = UserWarning(str(warning_message.message))
+        warning_message.category = UserWarning
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
