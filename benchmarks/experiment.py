@@ -17,7 +17,8 @@ from _baselines import make_model, plain_batch, trainer_seconds
 
 from recipeflow.experiment.jobs import Experiment, run_experiment
 from recipeflow.experiment.paper import PAPER_ROWS, ROWS, parse_folds
-from recipeflow.pairs.batches import Pairs, RecipeBatches, load_pairs
+from recipeflow.pairs.batches import RecipeBatches
+from recipeflow.pairs.loading import Pairs, load_pairs
 from recipeflow.training.runs import prepare_run
 from recipeflow.training.settings import get_preset
 

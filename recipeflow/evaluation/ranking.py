@@ -13,7 +13,8 @@ from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.folds import FOLDS
 from recipeflow.evaluation.metrics import RetrievalMetrics, random_ranks, rank_targets, summarize_ranks
-from recipeflow.pairs.batches import Pairs, PairTensors, make_tensors
+from recipeflow.pairs.batches import PairTensors, make_tensors
+from recipeflow.pairs.loading import Pairs
 
 CHUNK = 512
 

@@ -22,7 +22,7 @@ from recipeflow.evaluation.metrics import CHUNK
 if TYPE_CHECKING:  # who only reads answers need not wait for transformers
     from modeling_vrf import VRFModel
     from recipeflow.evaluation.ranking import EvaluationSet
-    from recipeflow.pairs.batches import Pairs
+    from recipeflow.pairs.loading import Pairs
 
 FOUND = 5
 """Candidates kept of every query, the best first."""

@@ -24,7 +24,7 @@ import torch
 import recipeflow
 from modeling_vrf import VRFModel
 from recipeflow.dataset.folder import DatasetFolder
-from recipeflow.dataset.folds import FOLDS
+from recipeflow.dataset.folds import FOLDS, split_folds
 from recipeflow.dataset.opening import check_context, open_dataset
 from recipeflow.errors import WorkerDiedError
 from recipeflow.evaluation.metrics import RetrievalMetrics, random_ranks, summarize_ranks
@@ -37,7 +37,7 @@ from recipeflow.experiment.report.page import write_report
 from recipeflow.experiment.results import RESULTS, results_page
 from recipeflow.features.compute import FeatureTable, compute_features, weights_origin
 from recipeflow.files import write_aside, write_json
-from recipeflow.pairs.batches import Pairs, load_pairs, split_folds
+from recipeflow.pairs.loading import Pairs, load_pairs
 from recipeflow.processes import available_cores, dropping_work, follow_parent, no_interrupts, refuse_launch
 from recipeflow.progress import progress_bar
 from recipeflow.training.output_folder import ClaimedFolder

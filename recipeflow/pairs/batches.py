@@ -13,14 +13,11 @@ from typing import Any
 import torch
 
 from processing_vrf import VRFProcessor
-from recipeflow.dataset.folds import split_folds
 from recipeflow.errors import NoPairsError, UsageError
 from recipeflow.features.compute import FeatureTable
 from recipeflow.features.pixels import FramePixels
 from recipeflow.pairs.context import Context, Words
-from recipeflow.pairs.loading import Pairs, load_pairs
-
-__all__ = ["PairBatch", "PairTensors", "Pairs", "RecipeBatches", "load_pairs", "make_tensors", "split_folds"]
+from recipeflow.pairs.loading import Pairs
 
 
 @dataclass(frozen=True)

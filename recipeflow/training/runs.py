@@ -13,13 +13,14 @@ from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.digest import dataset_digest
-from recipeflow.dataset.folds import FOLDS
+from recipeflow.dataset.folds import FOLDS, split_folds
 from recipeflow.dataset.opening import DatasetSource, check_context, open_dataset
 from recipeflow.errors import UsageError
 from recipeflow.evaluation.ranking import EvaluationSet, make_evaluation_set
 from recipeflow.features.compute import FeatureTable, compute_features
 from recipeflow.features.pixels import FramePixels
-from recipeflow.pairs.batches import Pairs, PairTensors, load_pairs, make_tensors, split_folds
+from recipeflow.pairs.batches import PairTensors, make_tensors
+from recipeflow.pairs.loading import Pairs, load_pairs
 from recipeflow.processes import decide_in_main
 from recipeflow.training.output_folder import ClaimedFolder
 from recipeflow.training.saved_model import find_model_folder

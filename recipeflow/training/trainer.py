@@ -41,9 +41,7 @@ from recipeflow.progress import TrainingProgress
 from recipeflow.training.checkpoints import Checkpoints, telling_what_is_lost
 from recipeflow.training.output_folder import ClaimedFolder, FolderKind
 from recipeflow.training.saved_model import MODEL
-from recipeflow.training.settings import PRESETS, TrainingConfig
-
-__all__ = ["PRESETS", "TrainingConfig", "VRFTrainer", "make_accelerator"]
+from recipeflow.training.settings import TrainingConfig
 
 HISTORY = "history.json"
 SETTINGS = "training.json"

@@ -16,7 +16,7 @@ from recipeflow.cli import app
 from recipeflow.dataset.build import build_dataset
 from recipeflow.features.compute import compute_features
 from recipeflow.kitchen import cook_release
-from recipeflow.pairs.batches import load_pairs
+from recipeflow.pairs.loading import load_pairs
 from recipeflow.training.runs import load_trained, start_training
 from recipeflow.training.settings import get_preset
 from tests.model_helpers import BACKBONE

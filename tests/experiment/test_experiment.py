@@ -22,7 +22,7 @@ from recipeflow.experiment.jobs import (
 from recipeflow.experiment.paper import parse_folds, parse_rows
 from recipeflow.experiment.results import results_table
 from recipeflow.kitchen import cook_release
-from recipeflow.pairs.batches import load_pairs
+from recipeflow.pairs.loading import load_pairs
 from recipeflow.training.settings import PRESETS, get_preset
 from tests.pairs.pairing import OFFLINE
 

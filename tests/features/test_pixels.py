@@ -16,9 +16,10 @@ from recipeflow.evaluation.ranking import evaluate
 from recipeflow.features.backbone import decode
 from recipeflow.features.pixels import FramePixels
 from recipeflow.kitchen import cook_release
-from recipeflow.pairs.batches import load_pairs
+from recipeflow.pairs.loading import load_pairs
 from recipeflow.training.runs import prepare_run
-from recipeflow.training.trainer import TrainingConfig, VRFTrainer
+from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.trainer import VRFTrainer
 from tests.pairs.pairing import SMALL
 
 BACKBONE = "test_efficientnet.r160_in1k"

@@ -2,7 +2,8 @@
 
 from recipeflow.hub import push_model
 from recipeflow.training.runs import prepare_run
-from recipeflow.training.trainer import TrainingConfig, VRFTrainer
+from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.trainer import VRFTrainer
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
 
 

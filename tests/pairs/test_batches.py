@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from processing_vrf import VRFProcessor
+from recipeflow.dataset.folds import split_folds
 from recipeflow.errors import NoPairsError, UsageError
-from recipeflow.pairs.batches import RecipeBatches, make_tensors, split_folds
+from recipeflow.pairs.batches import RecipeBatches, make_tensors
 from recipeflow.training.settings import INPUTS
 from tests.pairs.pairing import OFFLINE, make_pairs
 

@@ -18,7 +18,8 @@ from recipeflow.errors import (
 )
 from recipeflow.evaluation.ranking import evaluate, evaluate_random
 from recipeflow.training.runs import prepare_run
-from recipeflow.training.trainer import PRESETS, TrainingConfig, VRFTrainer
+from recipeflow.training.settings import PRESETS, TrainingConfig
+from recipeflow.training.trainer import VRFTrainer
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
 from tests.training.launching import run_script
 

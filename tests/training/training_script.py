@@ -14,7 +14,8 @@ from torch.distributed.tensor import DTensor
 
 from recipeflow.errors import VRFError
 from recipeflow.training.runs import prepare_run
-from recipeflow.training.trainer import PairEmbedder, TrainingConfig, VRFTrainer
+from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.trainer import PairEmbedder, VRFTrainer
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
 
 CONFIG = TrainingConfig(epochs=3, learning_rate=1e-3, schedule="cosine", warmup=0.1, checkpoint_every=1)
