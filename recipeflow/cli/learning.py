@@ -173,7 +173,7 @@ def train(
         dataset, out, config, fold, **source, trackers=tuple(tracker or ()), announce=errors.print
     )
     trainer.train()
-    figures = {} if trainer.eval_data is None else trainer.evaluate()
+    figures = trainer.last_figures()
     if trainer.accelerator.is_main_process:
         output.print(
             f"wrote {out}/model",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.folds import FOLDS
-from recipeflow.evaluation.metrics import RetrievalMetrics, random_ranks, rank_targets, summarize_ranks
+from recipeflow.evaluation.metrics import RetrievalMetrics, rank_targets, summarize_ranks
 from recipeflow.pairs.batches import PairTensors, make_tensors
 from recipeflow.pairs.loading import Pairs
 
@@ -75,9 +75,16 @@ def read_features(model: VRFModel, data: EvaluationSet) -> EvaluationSet:
     return replace(data, queries=replace(data.queries, images=_features(model, data)))
 
 
+class Embedded(NamedTuple):
+    """The embeddings of all queries and of all candidates of an evaluation set."""
+
+    queries: torch.Tensor
+    images: torch.Tensor
+
+
 @torch.no_grad()
-def embed_set(model: VRFModel, data: EvaluationSet) -> tuple[torch.Tensor, torch.Tensor]:
-    """The embeddings of all queries and of all candidates; the model is left in the mode it was in."""
+def embed_set(model: VRFModel, data: EvaluationSet) -> Embedded:
+    """Embed a set; the model is left in the mode it was in."""
     was_training = model.training
     model.eval()
     features = _features(model, data)
@@ -89,12 +96,7 @@ def embed_set(model: VRFModel, data: EvaluationSet) -> tuple[torch.Tensor, torch
         queries.append(model.get_query_embeds(**words, pre_features=pre_features, pre_mask=pre_mask))
     images = [model.get_image_embeds(post_features=features[part]) for part in data.candidates.split(CHUNK)]
     model.train(was_training)
-    return torch.cat(queries), torch.cat(images)
-
-
-def rank_queries(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
-    """The rank of every query's own image."""
-    return rank_targets(*embed_set(model, data), data.targets)
+    return Embedded(torch.cat(queries), torch.cat(images))
 
 
 def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
@@ -107,7 +109,7 @@ def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
 
 def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:
     """The paper's figures of a model on a fold."""
-    return summarize_ranks(rank_queries(model, data), len(data.candidates))
+    return summarize_ranks(rank_targets(*embed_set(model, data), data.targets), len(data.candidates))
 
 
 def evaluate_by_fold(model: VRFModel, pairs: Pairs, processor: VRFProcessor) -> dict[str, Any]:
@@ -125,8 +127,3 @@ def evaluate_by_fold(model: VRFModel, pairs: Pairs, processor: VRFProcessor) -> 
         "std": {name: stdev(values) if len(values) > 1 else None for name, values in columns.items()},
         "folds": found,
     }
-
-
-def evaluate_random(data: EvaluationSet, seed: int) -> RetrievalMetrics:
-    """The paper's first row: random search."""
-    return summarize_ranks(random_ranks(len(data.queries), len(data.candidates), seed), len(data.candidates))

@@ -20,8 +20,7 @@ from recipeflow.errors import ReportError
 from recipeflow.evaluation.metrics import CHUNK
 
 if TYPE_CHECKING:  # who only reads answers need not wait for transformers
-    from modeling_vrf import VRFModel
-    from recipeflow.evaluation.ranking import EvaluationSet
+    from recipeflow.evaluation.ranking import Embedded, EvaluationSet
     from recipeflow.pairs.loading import Pairs
 
 FOUND = 5
@@ -75,11 +74,9 @@ class Answers:
 
 
 @torch.no_grad()
-def collect_answers(model: VRFModel, data: EvaluationSet, pairs: Pairs, fold: int) -> Answers:
-    """Ask a model on cached features all queries of its held-out fold once more, and keep what it finds."""
-    from recipeflow.evaluation.ranking import embed_set
-
-    queries, images = embed_set(model, data)
+def collect_answers(embedded: Embedded, data: EvaluationSet, pairs: Pairs, fold: int) -> Answers:
+    """Keep what a model finds for the queries of its held-out fold."""
+    queries, images = embedded
     best = [(part @ images.T).topk(min(FOUND, len(images))) for part in queries.split(CHUNK)]
     scores, found = (torch.cat(parts) for parts in zip(*best, strict=True))
     shown_in = _rows_of_candidates(pairs, fold).to(found.device)

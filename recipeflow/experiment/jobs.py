@@ -27,8 +27,8 @@ from recipeflow.dataset.folder import DatasetFolder
 from recipeflow.dataset.folds import FOLDS, split_folds
 from recipeflow.dataset.opening import check_context, open_dataset
 from recipeflow.errors import WorkerDiedError
-from recipeflow.evaluation.metrics import RetrievalMetrics, random_ranks, summarize_ranks
-from recipeflow.evaluation.ranking import evaluate, make_evaluation_set, rank_queries
+from recipeflow.evaluation.metrics import RetrievalMetrics, random_ranks, rank_targets, summarize_ranks
+from recipeflow.evaluation.ranking import evaluate, make_evaluation_set
 from recipeflow.experiment.answers import collect_answers
 from recipeflow.experiment.folder import EXPERIMENT, Job, finished_jobs, read_result, refuse_others, write_result
 from recipeflow.experiment.paper import PAPER_ROWS, ROWS, parse_rows
@@ -217,7 +217,7 @@ def run_job(job: Job) -> dict[str, Any]:
         run.model, run.processor, config, run.train_data, eval_data=run.eval_data, show_progress=False
     )
     model = trainer.train()
-    ranks = rank_queries(model, trainer.eval_data)
+    ranks = rank_targets(*trainer.embedded, trainer.eval_data.targets)  # of the evaluation after the last epoch
     return {
         "metrics": summarize_ranks(ranks, len(run.eval_data.candidates)).as_dict(),
         "unseen": _rank_unseen(model, run, config),
@@ -226,7 +226,7 @@ def run_job(job: Job) -> dict[str, Any]:
         "rows": run.eval_data.rows.tolist(),
         "history": trainer.state.history,
         "seconds": time.perf_counter() - started,
-        "answers": collect_answers(model, trainer.eval_data, _pairs, run.test_fold).to_bytes(),
+        "answers": collect_answers(trainer.embedded, trainer.eval_data, _pairs, run.test_fold).to_bytes(),
     }
 
 

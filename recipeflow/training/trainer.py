@@ -33,7 +33,8 @@ from recipeflow.errors import (
     TrainingInterruptedError,
     UsageError,
 )
-from recipeflow.evaluation.ranking import EvaluationSet, evaluate
+from recipeflow.evaluation.metrics import RetrievalMetrics, rank_targets, summarize_ranks
+from recipeflow.evaluation.ranking import Embedded, EvaluationSet, embed_set
 from recipeflow.files import StagedFolder, write_json
 from recipeflow.pairs.batches import PairBatch, PairTensors, RecipeBatches
 from recipeflow.processes import decide_in_main, join_processes
@@ -158,6 +159,7 @@ class VRFTrainer:
         self.claim = None if self.output is None else claim or ClaimedFolder(self.output, RUN)
         self.show_progress = show_progress
         self.interrupted = False
+        self.embedded: Embedded | None = None
         self._checkpoint_due = False
         self.trackers = trackers
         self._prepare(model)
@@ -305,8 +307,15 @@ class VRFTrainer:
         self._checkpoint_due |= bool(every) and epoch % every == 0 and epoch < self.config.epochs
 
     def evaluate(self) -> dict[str, float]:
-        """The paper's figures on the evaluation data; the same in every process."""
-        return evaluate(self.model, self.eval_data).as_dict()
+        """The paper's figures on the evaluation data; the same in every process. The embeddings are kept."""
+        self.embedded = embed_set(self.model, self.eval_data)
+        ranks = rank_targets(*self.embedded, self.eval_data.targets)
+        return summarize_ranks(ranks, len(self.eval_data.candidates)).as_dict()
+
+    def last_figures(self) -> dict[str, float]:
+        """The figures of the last evaluation; none where nothing was held out."""
+        known = RetrievalMetrics.__dataclass_fields__
+        return {name: value for name, value in self.state.history[-1].items() if name in known}
 
     def _keep_best(self, recall: float) -> None:
         if recall > self.state.best_recall:

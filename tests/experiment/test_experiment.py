@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from modeling_vrf import VRFModel
 from recipeflow.cli import app
 from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import OutputExistsError, UsageError
@@ -207,3 +208,15 @@ def find_worker(parent: int) -> int:
     """A process that the parent started to work for it, and not the one that tidies up after it."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     return next(int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes())
+
+
+def test_a_job_embeds_its_test_fold_once(experiment, tmp_path, monkeypatch):
+    embed, modes = VRFModel.get_image_embeds, []
+
+    def watched(self, *arguments, **options):
+        modes.append(self.training)
+        return embed(self, *arguments, **options)
+
+    monkeypatch.setattr(VRFModel, "get_image_embeds", watched)
+    run_experiment(experiment, tmp_path, rows=("both",), folds=[0], workers=1)
+    assert modes.count(False) == 1 and modes.count(True) > 1

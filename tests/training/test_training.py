@@ -16,7 +16,8 @@ from recipeflow.errors import (
     TrainingInterruptedError,
     UsageError,
 )
-from recipeflow.evaluation.ranking import evaluate, evaluate_random
+from recipeflow.evaluation.metrics import random_ranks, summarize_ranks
+from recipeflow.evaluation.ranking import evaluate
 from recipeflow.training.runs import prepare_run
 from recipeflow.training.settings import PRESETS, TrainingConfig
 from recipeflow.training.trainer import VRFTrainer
@@ -113,7 +114,8 @@ def test_one_recipe_is_too_few():
 def test_training_beats_guessing():
     config = TrainingConfig(epochs=30, learning_rate=3e-3, recipes_per_batch=4)
     run = prepare_run(make_pairs(), config, 0, **OFFLINE, **SMALL)
-    guess = evaluate_random(run.eval_data, seed=0)
+    queries, candidates = len(run.eval_data.queries), len(run.eval_data.candidates)
+    guess = summarize_ranks(random_ranks(queries, candidates, seed=0), candidates)
     trainer = VRFTrainer(run.model, run.processor, config, run.train_data, show_progress=False)
     trained = evaluate(trainer.train(), run.eval_data)
     assert trained.mean_reciprocal_rank > guess.mean_reciprocal_rank
