@@ -212,8 +212,10 @@ def evaluate(
     """
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.dataset.folds import FOLDS, split_folds
+    from recipeflow.processes import refuse_launch
     from recipeflow.training.saved_model import find_model_folder
 
+    refuse_launch("vrf evaluate")
     folds = range(FOLDS) if fold is None else split_folds(fold)[1]
     check_dataset(dataset)
     find_model_folder(model)
@@ -221,10 +223,8 @@ def evaluate(
     from recipeflow.dataset.opening import open_dataset
     from recipeflow.evaluation.held_out import seen_folds
     from recipeflow.evaluation.ranking import evaluate, evaluate_by_fold, make_evaluation_set
-    from recipeflow.processes import refuse_launch
     from recipeflow.training.runs import open_trained
 
-    refuse_launch("vrf evaluate")
     dataset = open_dataset(dataset)
     quiet_in_pipes()
     network, processor, pairs = open_trained(model, dataset, weights, cache)

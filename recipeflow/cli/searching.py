@@ -46,14 +46,14 @@ def index(
     Example:  vrf index vrf --model run/model
     """
     from recipeflow.dataset.folder import check_dataset
+    from recipeflow.processes import refuse_launch
 
+    refuse_launch("vrf index")
     check_dataset(dataset)
     _check_own_model(model)
-    from recipeflow.processes import refuse_launch
     from recipeflow.search import Retriever
     from recipeflow.training.runs import load_trained
 
-    refuse_launch("vrf index")
     quiet_in_pipes()
     retriever = Retriever.build(*load_trained(str(model)), dataset, weights=weights, cache=cache, announce=_announce)
     folder = retriever.save(model)
@@ -95,7 +95,9 @@ def calibrate(
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.dataset.folds import split_folds
     from recipeflow.files import check_writable
+    from recipeflow.processes import refuse_launch
 
+    refuse_launch("vrf calibrate")
     if not 0 < right <= 1:
         raise UsageError(f"expected --right above 0 and up to 1, a share of right answers, found {right}")
     if fold is not None:
@@ -107,13 +109,11 @@ def calibrate(
     from recipeflow.dataset.digest import dataset_digest
     from recipeflow.dataset.opening import open_dataset
     from recipeflow.evaluation.held_out import choose_folds
-    from recipeflow.processes import refuse_launch
     from recipeflow.search.calibrating import FEW, PLOT, calibrate_kinds, expected_temperature, save_calibration
     from recipeflow.search.calibration_plot import save_plot
     from recipeflow.search.query_kinds import ask_by_kind
     from recipeflow.training.runs import open_trained
 
-    refuse_launch("vrf calibrate")
     quiet_in_pipes()
     folder = open_dataset(dataset)
     network, processor, pairs = open_trained(str(model), folder, weights, cache)

@@ -112,7 +112,10 @@ class DatasetSource:
         return images[place.row].as_py() if place.row < len(images) else None
 
     def _read_images(self, place: Place) -> pa.ChunkedArray:
-        (_, _, table) = next(self.tables.row_groups(PAIRS, [place.column], [(place.file, place.group)]))
+        try:
+            _, _, table = next(self.tables.row_groups(PAIRS, [place.column], [(place.file, place.group)]))
+        except DatasetFolderError as error:
+            raise DatasetFolderError(f"{error}; was it rebuilt meanwhile? Start again") from error
         return image_bytes(table[place.column], place.file, 0)
 
 

@@ -145,7 +145,7 @@ def all_commands(command: TyperCommand | TyperGroup = group, name: str = "vrf") 
 def test_examples_of_the_help_are_read_by_their_parser(command):
     """Each command has one, and it is of this command."""
     text = inspect.getdoc(command.callback)
-    examples = re.findall(r"^Example: +(.*)$", text, re.MULTILINE)
+    examples = re.findall(r"^Example: +(.*)$", re.sub(r"\\\n\s*", "", text), re.MULTILINE)
     assert examples
     for example in examples:
         assert parse(next(split_command(example))[1:]) is command

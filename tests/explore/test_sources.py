@@ -55,8 +55,8 @@ def test_pictures_are_read_one_row_group_at_a_time(damaged, monkeypatch):
     source = open_source(damaged)
     recipes = [checked.recipe for checked in source.recipes()]
     read = []
-    original = dataset_source._read_images
-    monkeypatch.setattr(dataset_source, "_read_images", lambda place: read.append(place[:3]) or original(place))
+    original = source._read_images
+    monkeypatch.setattr(source, "_read_images", lambda place: read.append(place[:3]) or original(place))
     for recipe in recipes:
         for number in recipe.used_frames:
             assert source.picture(recipe, number) == make_frame(number)
@@ -128,7 +128,7 @@ def test_pairs_that_stand_elsewhere_are_refused(damaged):
 
 def test_a_table_without_a_column_is_refused(damaged):
     edit_table(damaged, "recipes", lambda table: table.drop_columns(["instructions"]))
-    with pytest.raises(DatasetFolderError, match="columns that `vrf build` writes"):
+    with pytest.raises(DatasetFolderError, match=r"expected the columns instructions in .*build the dataset again"):
         list(open_source(damaged).recipes())
 
 

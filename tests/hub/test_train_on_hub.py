@@ -81,7 +81,7 @@ def test_what_the_hub_does_not_have_is_told_with_both_places(here, cache, tmp_pa
     for name, kind, told in (
         ("lab/nothing", HubNotFoundError, "no folder lab/nothing here; looked on the Hub"),
         ("lab/other", DatasetFolderError, "expected image_pairs/*.parquet in the dataset lab/other on the Hub"),
-        ("nowhere", DatasetFolderError, "no image_pairs/*.parquet in nowhere"),
+        ("nowhere", DatasetFolderError, "no readable image_pairs/*.parquet in nowhere"),
     ):
         error = run_vrf("train", name).exception
         assert isinstance(error, kind) and told in str(error)

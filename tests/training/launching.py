@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "tests" / "training_script.py"
+SCRIPT = Path(__file__).with_name("training_script.py")
 LAUNCH = "-m accelerate.commands.launch --multi_gpu --num_machines 1 --mixed_precision no --dynamo_backend no"
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from recipeflow.cli import app
 from recipeflow.dataset.build import build_dataset
-from recipeflow.errors import FolderInUseError, LaunchError, OutputExistsError, VRFError
+from recipeflow.errors import FolderInUseError, LaunchError, OutputExistsError, SaveError, VRFError
 from recipeflow.experiment.jobs import EXPERIMENT
 from recipeflow.training.output_folder import ClaimedFolder
 from recipeflow.training.trainer import RUN
@@ -88,7 +88,7 @@ def test_nothing_is_written_into_what_is_something_else(command, data, tmp_path)
         assert isinstance(error, OutputExistsError) and found in str(error) and "another --out" in str(error)
         assert sorted(folder.rglob("*")) == before
     error = refusal(*arguments(command, data, tmp_path / "notes" / "todo.txt"))
-    assert isinstance(error, OutputExistsError) and "the file" in str(error)
+    assert isinstance(error, SaveError) and "todo.txt, found: Not a directory" in str(error)
 
 
 def test_a_folder_of_another_kind_is_refused_too(tmp_path):

@@ -14,7 +14,7 @@ import numpy as np
 from recipeflow.dataset.folder import PAIRS, RECIPES, DatasetFolder
 from recipeflow.dataset.folds import split_folds
 from recipeflow.dataset.frames import image_bytes
-from recipeflow.errors import ReportError
+from recipeflow.errors import DatasetFolderError, ReportError
 from recipeflow.experiment.answers import Answers, answers_file, job_file, read_answers
 from recipeflow.experiment.results import RESULTS, Results
 
@@ -137,7 +137,11 @@ class DatasetRows:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.tables = DatasetFolder(folder)
-        known = self.tables.schema().names
+        try:
+            known = self.tables.schema().names
+        except DatasetFolderError as error:
+            advice = "name the dataset that the experiment was run on with --dataset"
+            raise DatasetFolderError(f"{error}; {advice}") from error
         self.columns = self.tables.columns(PAIRS, [*COLUMNS, *(name for name in WITHOUT if name in known)])
         self.columns |= {name: [None] * len(self) for name in WITHOUT if name not in known}
 
