@@ -28,7 +28,7 @@ from tests.docs.documents import (
 
 OWN = ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "vrf_dataset", "index_vrf", "pipeline_vrf")
 LANGUAGES = {"sh", "python", "bibtex", ""}
-OTHERS = {
+OTHERS = {"python3.11", "old/bin/pip", "old/bin/python", 
     "curl": "asks a running server; tests/annotate/test_server.py sends the same requests",
     "hf": "the Hub's own command",
     "accelerate": "read by the parser where it launches this project, see `vrf_arguments`",
