@@ -4,7 +4,10 @@ The second computation uses only sums, products and elementary functions of plai
 without padding, so that it shares no code and no trick with the model.
 """
 
+from typing import Any
+
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
@@ -61,6 +64,25 @@ def pixel_batch(rows: int = 4, seed: int = 0, size: int = 64) -> dict[str, torch
         del batch[f"{side}_features"]
         batch[f"{side}_pixel_values"] = torch.randn(rows, 3, size, size, generator=generator)
     return batch
+
+
+class DeviceReads(TorchDispatchMode):
+    """Records every operation that brings a number of a tensor into Python, for which a GPU would have to wait.
+
+    `bool`, `int`, `item` and `tolist` are all `_local_scalar_dense`; the others have a shape that depends on numbers.
+    """
+
+    NAMES = ("_local_scalar_dense", "nonzero", "masked_select", "equal", "is_nonzero")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None) -> Any:
+        name = func.overloadpacket.__name__
+        if name in self.NAMES:
+            self.found.append(name)
+        return func(*args, **(kwargs or {}))
 
 
 def sigmoid(x: torch.Tensor) -> torch.Tensor:

@@ -26,7 +26,7 @@ from tests.docs.documents import (
     vrf_arguments,
 )
 
-OWN = ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "vrf_dataset", "index_vrf", "pipeline_vrf")
+OWN = ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "vrf_dataset", "retrieval_vrf")
 LANGUAGES = {"sh", "python", "bibtex", ""}
 OTHERS = {
     "curl": "asks a running server; tests/annotate/test_server.py sends the same requests",

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from index_vrf import VRFIndex
-from pipeline_vrf import PostActionRetrievalPipeline
 from recipeflow.search import Retriever
+from retrieval_vrf import PostActionRetrievalPipeline, VRFIndex
 from tests.model.test_hub_package import ROOT, run_isolated
 from tests.search.searching import make_hub_cache, make_table, own_cache, write_calibration  # noqa: F401  (autouse)
 
@@ -85,14 +84,13 @@ def test_a_fresh_process_gets_the_same_answers(folder, tmp_path, where):
 
 
 def test_the_package_has_the_code_and_says_so(folder):
-    for name in ("index_vrf.py", "pipeline_vrf.py", "calibration_vrf.py", "configuration_vrf.py"):
+    for name in ("retrieval_vrf.py", "package_vrf.py", "modeling_vrf.py", "configuration_vrf.py"):
         assert (folder / "model" / name).read_bytes() == (ROOT / name).read_bytes()
-    assert not (folder / "bare" / "pipeline_vrf.py").exists()
+    assert not (folder / "bare" / "retrieval_vrf.py").exists()
     config = json.loads((folder / "model" / "config.json").read_text())
     bare = json.loads((folder / "bare" / "config.json").read_text())
-    assert (
-        config.pop("custom_pipelines")["post-action-retrieval"]["impl"] == "pipeline_vrf.PostActionRetrievalPipeline"
-    )
+    named = config.pop("custom_pipelines")["post-action-retrieval"]["impl"]
+    assert named == "retrieval_vrf.PostActionRetrievalPipeline"
     assert config == bare
 
 
