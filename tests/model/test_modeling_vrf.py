@@ -481,9 +481,7 @@ class TestBadInput:
 
     def test_the_processor_of_another_model_is_refused(self, model):
         processor = VRFProcessor.from_phrases([f"word{number}" for number in range(29)], BACKBONE)
-        with pytest.raises(
-            ValueError, match=r"processor of at most 30 words.*found one of 31 words, with 0; pass"
-        ):
+        with pytest.raises(ValueError, match=r"processor of at most 30 words.*found one of 31 words, with 0; pass"):
             model.encode_queries("word1", "word2", processor=processor)
 
     def test_a_batch_without_negatives_has_no_loss(self, model):
