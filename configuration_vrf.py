@@ -1,4 +1,4 @@
-"""Configuration of the Visual Recipe Flow model, what its backbone's name decides, and the card of a saved model.
+"""Configuration of the Visual Recipe Flow model, and what its backbone's name decides.
 
 This file travels with every saved model and imports nothing of the project, so that
 `AutoConfig.from_pretrained(repo, trust_remote_code=True)` works anywhere.
@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import cache
 from importlib.metadata import version
@@ -208,7 +208,7 @@ class VRFConfig(PreTrainedConfig):
         use_object: Give the object's words to the query.
         use_image: Give the pre-action image to the query.
         margin: The margin of the triplet loss, the paper's delta.
-        negatives: Which negatives of the mini-batch the loss takes: `"one"` sampled a side, as in the paper,
+        negatives: Which negatives of the mini-batch the loss takes: `"one"` sampled per side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
             pre-action image (`residual_vrf.py`). The next six belong to it, and `text_dim` does not.
@@ -374,145 +374,6 @@ class VRFConfig(PreTrainedConfig):
         return _feature_dim(self.backbone)
 
 
-MODEL_CARD = """---
-library_name: transformers
-pipeline_tag: image-feature-extraction
-{base_model}tags:
-- visual-recipe-flow
-- image-retrieval
-- cooking
-- custom_code
----
-# What will it look like after the action?
-
-A joint embedding model of [Visual Recipe Flow](https://github.com/kskshr/Visual-Recipe-Flow) (Shirai et al., COLING
-2022). Among the pictures you offer, it finds the one that shows an object after a cooking action. It is given:
-{inputs}.
-
-```python
-from transformers import AutoModel
-
-repo = "{repo}"  # this repository: its name on the Hub, or the folder that holds it
-model = AutoModel.from_pretrained(repo, trust_remote_code=True)
-
-query = model.encode_queries({example})
-candidates = model.encode_images(["after_1.jpg", "after_2.jpg"])
-print(query @ candidates.T)  # one row per query, one column per candidate: the larger, the better the fit
-```
-
-Words may come as a string, split at its spaces, or as a list of words; images as paths, PIL images or arrays.{more}
-`AutoProcessor.from_pretrained(repo, trust_remote_code=True)` makes the tensors that the model itself takes.
-
-| | |
-|---|---|
-| inputs of a query | {inputs} |
-{beyond}| backbone | `{backbone}` (timm), {frozen} while the model was trained |
-| backbone weights before training | {weights} |
-| vocabulary | {vocab_size} words, two of them for padding and for unknown words |
-| embedding | {embedding_dim} dimensions, of length 1 |
-| loss | {loss} |
-
-```bibtex
-@inproceedings{{shirai-etal-2022-visual,
-    title = "Visual Recipe Flow: A Dataset for Learning Visual State Changes of Objects with Recipe Flows",
-    author = "Shirai, Keisuke and Hashimoto, Atsushi and Nishimura, Taichi and Kameko, Hirotaka and
-      Kurita, Shuhei and Ushiku, Yoshitaka and Mori, Shinsuke",
-    booktitle = "Proceedings of the 29th International Conference on Computational Linguistics",
-    year = "2022",
-}}
-```
-"""
-
-WORD_USE = """
-Other forms of a word, such as 切る or きる for 切, are understood; a warning names words that are unknown."""
-
-MISSING_USE = """
-A missing picture from before the action is `None`."""
-
-CONTEXT_USE = """
-What else is known of the action can be told with it, and may be left out:
-`contexts=[{"modifier": ["薄く"], "destination": ["ボウル"]}]`."""
-
-CONTEXT_WORDING = {
-    "modifiers": "the action's modifiers and destination, read off the flow graph",
-    "history": "the action's modifiers, destination and other objects, the object's history, read off the flow graph",
-}
-
-
-EXAMPLE_WORDS = {
-    "action": ("千切り", "切", "切り", "切る", "茹で", "混ぜ", "加え"),
-    "object": ("キャベツ", "トマト", "きゅうり", "にんじん", "玉ねぎ", "卵"),
-}
-"""What a card may ask, best first; a model of other recipes is asked for its own most frequent words."""
-
-
-def choose_examples(vocabulary: Mapping[str, int]) -> dict[str, str]:
-    """A verb and an object for the card, of the words that a model knows, which are numbered by frequency."""
-    frequent = sorted(vocabulary, key=vocabulary.get)[2:]  # after those for padding and for unknown words
-    return {
-        part: next((word for word in words if word in vocabulary), next(iter(frequent), words[0]))
-        for part, words in EXAMPLE_WORDS.items()
-    }
-
-
-def model_card(config: VRFConfig, repo: str = ".", words: Mapping[str, str] | None = None) -> str:
-    """Write the README of a saved model: what it is and code that runs as it stands.
-
-    Args:
-        config: The model's.
-        repo: What the code calls it.
-        words: The verb and the object that the code asks, as `choose_examples` finds them.
-    """
-    wording = {"action": "an action verb", "object": "the object's name", "image": "a picture from before the action"}
-    words = words or choose_examples({})
-    example = {"action": f'actions=["{words["action"]}"]', "object": f'objects=["{words["object"]}"]'}
-    example["image"] = 'images=["before.jpg"]'
-    return MODEL_CARD.format(
-        inputs=", ".join(wording[name] for name in config.inputs),
-        base_model=_name_base_model(config),
-        example=", ".join(example[name] for name in config.inputs),
-        more="".join(use for use, is_used in _describe_uses(config).items() if is_used),
-        beyond=_describe_beyond(config),
-        repo=repo,
-        backbone=config.backbone,
-        frozen="frozen" if config.freeze_backbone else "fine-tuned",
-        weights=config.backbone_weights,
-        vocab_size=config.vocab_size,
-        embedding_dim=config.embedding_dim,
-        loss=_describe_loss(config),
-    )
-
-
-def _describe_uses(config: VRFConfig) -> dict[str, bool]:
-    return {
-        WORD_USE: config.use_action or config.use_object,
-        MISSING_USE: config.use_image,
-        CONTEXT_USE: config.context != "none",
-    }
-
-
-def _name_base_model(config: VRFConfig) -> str:
-    """The backbone's repository for the card's metadata, where its weights came from there."""
-    if not config.backbone_weights.startswith(f"{HUB_WEIGHTS}, "):
-        return ""
-    return f"base_model: {timm.get_pretrained_cfg(config.backbone).hf_hub_id}\n"
-
-
-def _describe_beyond(config: VRFConfig) -> str:
-    """The rows of the table for encoders other than the paper's."""
-    if config.architecture == "paper":
-        return ""
-    dropout = f"dropout {config.dropout}, {config.feature_dropout} of an image's feature"
-    rows = f"| architecture | residual, not the paper's: {config.hidden_dim} hidden dimensions, {dropout} |\n"
-    return rows + (f"| context | {CONTEXT_WORDING[config.context]} |\n" if config.context != "none" else "")
-
-
-def _describe_loss(config: VRFConfig) -> str:
-    if config.loss == "contrastive":
-        return f"contrastive over the mini-batch, not the paper's, temperature {config.temperature}"
-    return f"triplet, margin {config.margin}, negatives: {config.negatives}"
-
-
 VRFConfig.register_for_auto_class()
 
 __all__ = [
@@ -520,8 +381,6 @@ __all__ = [
     "READ_ROLES",
     "VRFConfig",
     "check_backbone",
-    "choose_examples",
-    "model_card",
     "read_backbone_weights",
     "weights_digest",
 ]

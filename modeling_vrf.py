@@ -1,4 +1,4 @@
-"""The joint embedding model of the Visual Recipe Flow paper (its appendix C), equation by equation.
+"""The joint embedding model of the Visual Recipe Flow paper (its appendix C) and its loss, equation by equation.
 
 A query (action verb, object, pre-action image) and a post-action image become unit vectors of one space; the
 image that shows the result of the action lies nearest to its query. `docs/model.md` sets each equation of the
@@ -17,22 +17,20 @@ import torch
 from PIL import Image
 from timm.models._manipulate import group_with_matcher
 from torch import nn
-from torch.nn.functional import normalize, pad
+from torch.nn.functional import cross_entropy, normalize, pad
 from torch.nn.utils.rnn import pack_padded_sequence
 from transformers import BatchFeature, TimmWrapperConfig, TimmWrapperModel
 from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
-    from .configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, read_backbone_weights
-    from .losses_vrf import batch_loss, has_negatives, triplet_loss
+    from .configuration_vrf import HUB_WEIGHTS, VRFConfig, read_backbone_weights
     from .package_vrf import VRFPackage
     from .processing_vrf import VRFProcessor
     from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from configuration_vrf import CONTEXT_ROLES, HUB_WEIGHTS, VRFConfig, read_backbone_weights
-    from losses_vrf import batch_loss, has_negatives, triplet_loss
+    from configuration_vrf import HUB_WEIGHTS, VRFConfig, read_backbone_weights
     from package_vrf import VRFPackage
     from processing_vrf import VRFProcessor
     from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
@@ -48,9 +46,9 @@ class VRFOutput(ModelOutput):
 
     Args:
         loss: The loss of the batch, by the config's `loss` the triplet or the contrastive one; None where it was not
-            asked for, and where the batch holds no negative: one pair, or pairs of one image.
-        query_embeds: One unit vector a row for the verb, the object and the pre-action image.
-        image_embeds: One unit vector a row for the post-action image.
+            asked for, and for a single pair, which has no negative.
+        query_embeds: One unit vector per row for the verb, the object and the pre-action image.
+        image_embeds: One unit vector per row for the post-action image.
     """
 
     loss: torch.Tensor | None = None
@@ -153,6 +151,141 @@ class VRFImageEncoder(nn.Module):
         """Embed features of the backbone."""
         state = self.output(torch.relu(self.hidden(post_features)))  # Equation 5
         return self.embedding(state)  # Equations 6 and 7
+
+
+def batch_loss(
+    query_embeds: torch.Tensor,
+    image_embeds: torch.Tensor,
+    image_ids: torch.Tensor | None = None,
+    *,
+    config: VRFConfig,
+    generator: torch.Generator | None = None,
+    sample: bool = True,
+) -> torch.Tensor:
+    """Score a batch of pairs with the loss that the config names; the other arguments are those of `triplet_loss`.
+
+    Without `sample`, negatives that would be sampled are all taken: the loss is then what sampling gives on average,
+    and the same in every call.
+    """
+    if config.loss == "contrastive":
+        return contrastive_loss(query_embeds, image_embeds, image_ids, temperature=config.temperature)
+    return triplet_loss(
+        query_embeds,
+        image_embeds,
+        image_ids,
+        margin=config.margin,
+        negatives="all" if config.negatives == "one" and not sample else config.negatives,
+        generator=generator,
+    )
+
+
+def triplet_loss(
+    query_embeds: torch.Tensor,
+    image_embeds: torch.Tensor,
+    image_ids: torch.Tensor | None = None,
+    *,
+    margin: float = 0.1,
+    negatives: Literal["one", "all", "hardest"] = "one",
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
+    """Sum the triplet loss of the paper over a batch of pairs, row i of one side with row i of the other.
+
+    Args:
+        query_embeds: One row per query.
+        image_embeds: One row per post-action image.
+        image_ids: Which image each row shows. Rows with equal ids show the same image and are never each other's
+            negatives; a row that has no negative adds nothing. Without ids every row counts as another image.
+        margin: How much nearer than a negative the positive has to be.
+        negatives: `"one"` samples one negative per side for every pair, as the paper does. `"all"` takes the mean
+            over all negatives of the batch, which is what `"one"` is on average. `"hardest"` takes the nearest one
+            (the first of equals).
+        generator: Makes the sampling of `"one"` repeatable.
+
+    Raises:
+        ValueError: If the shapes do not fit, or there is only one pair.
+    """
+    different = _different_images(query_embeds, image_embeds, image_ids)
+    queries, images = _at_least_float32(query_embeds, image_embeds)
+    distance = torch.cdist(queries, images, compute_mode="donot_use_mm_for_euclid_dist")  # D[i, j], Equation 8
+    positive = distance.diagonal()  # D[i, i]
+    loss = distance.new_zeros(())
+    for side in (distance, distance.T):  # D[i, j] over images j, then D[k, i] over queries k: Equation 9
+        weight = _negative_weights(side, different, negatives, generator)
+        loss = loss + (weight * (positive[:, None] - side + margin).clamp(min=0)).sum()
+    return loss
+
+
+def contrastive_loss(
+    query_embeds: torch.Tensor,
+    image_embeds: torch.Tensor,
+    image_ids: torch.Tensor | None = None,
+    *,
+    temperature: float = 0.07,
+) -> torch.Tensor:
+    """Let every query tell its own image from all others of the batch, and every image its own query.
+
+    The mean over both sides of InfoNCE, which is cross entropy over similarities.
+
+    Args:
+        query_embeds: One row per query.
+        image_embeds: One row per post-action image.
+        image_ids: Which image each row shows, as for `triplet_loss`.
+        temperature: What similarities are divided by.
+
+    Raises:
+        ValueError: As for `triplet_loss`.
+    """
+    different = _different_images(query_embeds, image_embeds, image_ids)
+    queries, images = _at_least_float32(query_embeds, image_embeds)
+    with torch.autocast(queries.device.type, enabled=False):  # it would multiply in half precision
+        similarity = queries @ images.T / temperature
+    own = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
+    similarity = similarity.masked_fill(~different & ~own, torch.finfo(similarity.dtype).min)
+    target = torch.arange(len(similarity), device=similarity.device)
+    return (cross_entropy(similarity, target) + cross_entropy(similarity.T, target)) / 2
+
+
+def _at_least_float32(queries: torch.Tensor, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Bring both sides to one device and a precision in which small differences between embeddings survive."""
+    dtype = torch.promote_types(queries.dtype, torch.float32)
+    return queries.to(dtype), images.to(queries.device, dtype)
+
+
+def _different_images(queries: torch.Tensor, images: torch.Tensor, image_ids: torch.Tensor | None) -> torch.Tensor:
+    """Whether each two rows show different images, and so may be each other's negatives."""
+    if queries.ndim != 2 or queries.shape != images.shape:
+        raise ValueError(
+            "expected as many query embeddings as image embeddings, of one width, in two matrices; "
+            f"found shapes {tuple(queries.shape)} and {tuple(images.shape)}"
+        )
+    if len(queries) < 2:
+        raise ValueError(
+            f"expected at least two pairs, to have negatives, found a batch of {len(queries)}; put more recipes into "
+            "it, or pass return_loss=False where no loss is needed"
+        )
+    if image_ids is None:
+        image_ids = torch.arange(len(queries), device=queries.device)
+    if image_ids.shape != queries.shape[:1]:
+        raise ValueError(f"expected {len(queries)} image_ids, one per pair, found shape {tuple(image_ids.shape)}")
+    return (image_ids[:, None] != image_ids[None, :]).to(queries.device)
+
+
+def _negative_weights(
+    distance: torch.Tensor, different: torch.Tensor, negatives: str, generator: torch.Generator | None
+) -> torch.Tensor:
+    """How much each column counts as a negative of each row: every row sums to one, or to zero where it has none."""
+    count = different.sum(dim=1, keepdim=True)
+    if negatives == "all":
+        return different.to(distance.dtype) / count.clamp(min=1)
+    if negatives == "one":
+        chances = different.to(torch.float32) + (count == 0)  # a row of zeros cannot be sampled from
+        source = chances.device if generator is None else generator.device
+        chosen = torch.multinomial(chances.to(source), 1, generator=generator)
+    elif negatives == "hardest":
+        chosen = distance.detach().masked_fill(~different, torch.inf).argmin(dim=1, keepdim=True)
+    else:
+        raise ValueError(f"expected negatives to be 'one', 'all' or 'hardest', found {negatives!r}")
+    return torch.zeros_like(distance).scatter(1, chosen.to(distance.device), 1.0) * different
 
 
 ENCODERS = {
@@ -283,10 +416,10 @@ class VRFModel(VRFPreTrainedModel):
         context_ids: torch.Tensor | None = None,
         context_roles: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Embed what is known before the action, one unit vector a row.
+        """Embed what is known before the action, one unit vector per row.
 
         Args:
-            action_ids: Word ids of the verbs, a row each, padded on the right.
+            action_ids: Word ids of the verbs, one row each, padded on the right.
             object_ids: Word ids of the objects, likewise.
             pre_pixel_values: Pre-action images, as the processor makes them.
             pre_features: Features of those images, in place of the pixels.
@@ -312,7 +445,7 @@ class VRFModel(VRFPreTrainedModel):
     def get_image_embeds(
         self, post_pixel_values: torch.Tensor | None = None, post_features: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Embed post-action images, from pixels or from features of the backbone, one unit vector a row."""
+        """Embed post-action images, from pixels or from features of the backbone, one unit vector per row."""
         return self.image_encoder(self._image_features("post", post_pixel_values, post_features))
 
     def encode_images(
@@ -368,6 +501,7 @@ class VRFModel(VRFPreTrainedModel):
         given = {"actions": actions, "objects": objects, "images": images, "contexts": contexts}
         rows, is_single = _as_lists({name: value for name, value in given.items() if value is not None})
         processor = processor or self.processor
+        self.check_processor(processor)
         pictures = rows.pop("images", None)
         words = processor(**rows) if rows else {}
         count = len(next(iter(rows.values()), pictures))
@@ -381,6 +515,20 @@ class VRFModel(VRFPreTrainedModel):
             return self.get_query_embeds(**self._place(inputs))
 
         return self._encode(embed, count, batch_size, show_progress, is_single)
+
+    def check_processor(self, processor: VRFProcessor) -> None:
+        """Make sure that all ids of a processor are rows of the model's lookup table, and padding is the same.
+
+        Raises:
+            ValueError: If it is another model's processor.
+        """
+        found = processor.vocab_size, processor.tokenizer.pad_token_id
+        if found[0] > self.config.vocab_size or found[1] != self.config.pad_token_id:
+            raise ValueError(
+                f"expected a processor of at most {self.config.vocab_size} words, with {self.config.pad_token_id} for "
+                f"padding, found one of {found[0]} words, with {found[1]}; pass the model's own, or set vocab_size to "
+                "the processor's"
+            )
 
     def _place(self, inputs: BatchFeature) -> BatchFeature:
         return inputs.to(self.device, self.dtype)
@@ -422,16 +570,19 @@ class VRFModel(VRFPreTrainedModel):
     ) -> VRFOutput:
         """Embed both sides of a batch of pairs and, unless told otherwise, score them with `batch_loss`.
 
-        The inputs are those of `get_query_embeds`, `get_image_embeds` and `batch_loss`. A batch without negatives has
-        no loss. In evaluation mode and without a generator no negatives are sampled: all are taken, so that the loss
-        is the same in every call.
+        The inputs are those of `get_query_embeds`, `get_image_embeds` and `batch_loss`. A single pair has no loss, and
+        pairs of one image have a loss of 0. In evaluation mode and without a generator no negatives are sampled: all
+        are taken, so that the loss is the same in every call.
+
+        Nothing here reads back what is on the device, so that a GPU need not wait, but the number of distinct phrases
+        and, for the BiLSTM, of the words in each. An id outside of the vocabulary raises from the lookup itself.
         """
         query_embeds = self.get_query_embeds(
             action_ids, object_ids, pre_pixel_values, pre_features, pre_mask, context_ids, context_roles
         )
         image_embeds = self.get_image_embeds(post_pixel_values, post_features)
         loss = None
-        if return_loss and has_negatives(len(query_embeds), image_ids):
+        if return_loss and len(query_embeds) > 1:
             options = {"generator": generator, "sample": self.training or generator is not None}
             loss = batch_loss(query_embeds, image_embeds, image_ids, config=self.config, **options)
         return VRFOutput(loss=loss, query_embeds=query_embeds, image_embeds=image_embeds)
@@ -446,7 +597,7 @@ class VRFModel(VRFPreTrainedModel):
         for name, word_ids in used.items():
             if word_ids is None:
                 raise ValueError(f"expected {name}, which this model uses (inputs: {self.config.inputs}), found none")
-            _check_phrases(name, word_ids, self.config)
+            _check_phrases(name, word_ids)
         if not used or torch.compiler.is_compiling():  # the number of distinct phrases is unknown to a graph
             return [self.text_encoder(used[name]) if name in used else None for name in phrases]
         longest = max(word_ids.shape[1] for word_ids in used.values())
@@ -466,7 +617,7 @@ class VRFModel(VRFPreTrainedModel):
             return {}
         if context_ids is None and context_roles is None:
             context_ids = context_roles = known.new_zeros(known.shape[0], 0, dtype=torch.long)
-        _check_context(context_ids, context_roles, self.config)
+        _check_context(context_ids, context_roles)
         is_padding = context_ids == self.config.pad_token_id
         words = self.text_encoder(context_ids, join=False)
         return {"context_words": words, "context_roles": context_roles.masked_fill(is_padding, 0)}
@@ -493,53 +644,36 @@ def _last_stage(network: nn.Module) -> list[str]:
     return stages[-1] + neck[1:]
 
 
-def _check_words(name: str, word_ids: torch.Tensor, config: VRFConfig) -> None:
+# Nothing below reads a number from the device, which would make a GPU wait in every step. The processor makes ids,
+# roles and pixels that are right by construction, and refuses what it cannot make them of.
+
+
+def _check_words(name: str, word_ids: torch.Tensor) -> None:
     if word_ids.ndim != 2 or word_ids.dtype not in WHOLE_NUMBERS:
         raise ValueError(
-            f"expected {name} as a matrix of whole numbers, a row a query, found shape {tuple(word_ids.shape)} of "
+            f"expected {name} as a matrix of whole numbers, one row per query, found shape {tuple(word_ids.shape)} of "
             f"{word_ids.dtype}; the processor makes them"
         )
-    if torch.compiler.is_compiling():  # a graph cannot branch on numbers
-        return
-    if len(word_ids) == 0:
+    if not torch.compiler.is_compiling() and len(word_ids) == 0:  # in a graph the number of rows may be open
         raise ValueError(f"expected at least one row in {name}, found none")
-    if word_ids.numel() and (word_ids.min() < 0 or word_ids.max() >= config.vocab_size):
-        raise ValueError(
-            f"expected {name} inside the vocabulary, from 0 to {config.vocab_size - 1}, found {int(word_ids.min())} "
-            f"to {int(word_ids.max())}; set vocab_size to the processor's"
-        )
 
 
-def _check_phrases(name: str, word_ids: torch.Tensor, config: VRFConfig) -> None:
-    _check_words(name, word_ids, config)
-    if torch.compiler.is_compiling():
-        return
-    is_word = word_ids != config.pad_token_id
-    if not is_word.any(dim=1).all():
-        rows = (~is_word.any(dim=1)).nonzero().flatten().tolist()
-        raise ValueError(f"expected at least one word in every row of {name}, found none in rows {rows}")
-    if (is_word[:, 1:] & ~is_word[:, :-1]).any():
-        raise ValueError(f"expected padding on the right of {name} only, found a word after it; the processor pads so")
+def _check_phrases(name: str, word_ids: torch.Tensor) -> None:
+    _check_words(name, word_ids)
+    if word_ids.shape[1] == 0:
+        raise ValueError(f"expected at least one word in every row of {name}, found no column of words")
 
 
-def _check_context(context_ids: torch.Tensor | None, context_roles: torch.Tensor | None, config: VRFConfig) -> None:
+def _check_context(context_ids: torch.Tensor | None, context_roles: torch.Tensor | None) -> None:
     if context_ids is None:
         raise ValueError("expected context_ids beside context_roles, found none; the processor makes both")
-    _check_words("context_ids", context_ids, config)
+    _check_words("context_ids", context_ids)
     fits = context_roles is not None and context_roles.shape == context_ids.shape
     if not fits or context_roles.dtype not in WHOLE_NUMBERS:
         found = "none" if context_roles is None else f"shape {tuple(context_roles.shape)} of {context_roles.dtype}"
         raise ValueError(
             f"expected context_roles as whole numbers of shape {tuple(context_ids.shape)}, found {found}; the "
             "processor makes both"
-        )
-    if torch.compiler.is_compiling():
-        return
-    roles = context_roles[context_ids != config.pad_token_id]
-    if len(roles) and (roles.min() < 1 or roles.max() > len(CONTEXT_ROLES)):
-        raise ValueError(
-            f"expected a role from 1 to {len(CONTEXT_ROLES)} in context_roles beside each word of context_ids, found "
-            f"{int(roles.min())} to {int(roles.max())}; the processor numbers them so"
         )
 
 
@@ -550,18 +684,12 @@ def _check_images(name: str, images: torch.Tensor, ndim: int, width: int) -> Non
             f"expected {name} as floating-point numbers of {wanted}, found shape {tuple(images.shape)} of "
             f"{images.dtype}"
         )
-    if torch.compiler.is_compiling():
-        return
-    sums = images.detach().flatten(1).sum(dim=1, dtype=torch.float32)  # finite if all are, for one reading of each
-    if not sums.isfinite().all():
-        rows = (~sums.isfinite()).nonzero().flatten().tolist()
-        raise ValueError(f"expected finite numbers in {name}, found NaN or infinity in rows {rows}")
 
 
 def _check_mask(pre_mask: torch.Tensor | None) -> None:
     if pre_mask is not None and (pre_mask.dtype != torch.bool or pre_mask.ndim != 1):
         raise ValueError(
-            f"expected pre_mask as one True or False a row, found shape {tuple(pre_mask.shape)} of {pre_mask.dtype}"
+            f"expected pre_mask as one True or False per row, found shape {tuple(pre_mask.shape)} of {pre_mask.dtype}"
         )
 
 
@@ -594,4 +722,11 @@ def _check_rows(**inputs: torch.Tensor | None) -> None:
 
 VRFModel.register_for_auto_class()
 
-__all__ = ["VRFModel", "VRFOutput", "VRFPreTrainedModel", "batch_loss", "triplet_loss"]
+__all__ = [
+    "VRFModel",
+    "VRFOutput",
+    "VRFPreTrainedModel",
+    "batch_loss",
+    "contrastive_loss",
+    "triplet_loss",
+]

@@ -17,12 +17,12 @@ from transformers.dynamic_module_utils import get_relative_import_files
 from transformers.utils import logging
 
 try:
-    from .configuration_vrf import choose_examples, model_card, weights_digest
+    from .configuration_vrf import weights_digest
     from .processing_vrf import VRFProcessor
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from configuration_vrf import choose_examples, model_card, weights_digest
+    from configuration_vrf import weights_digest
     from processing_vrf import VRFProcessor
 
 logger = logging.get_logger(__name__)
@@ -30,6 +30,11 @@ logger = logging.get_logger(__name__)
 INDEX, INDEX_ABOUT = "index", "index.json"
 CALIBRATION = "calibration.json"
 PIPELINES = "custom_pipelines"
+RETRIEVAL = "retrieval_vrf.PostActionRetrievalPipeline"
+EARLIER = {"pipeline_vrf.PostActionRetrievalPipeline": RETRIEVAL}
+"""The pipeline that searches, as `config.json` names it, and the names that earlier versions saved for it."""
+
+CARD = "README.md"
 PROCESSOR = "processor_config.json"
 LOADING = ("revision", "cache_dir", "local_files_only")
 SENDING = ("repo_id", "commit_message", "commit_description", "private", "create_pr", "revision", "tags")
@@ -77,7 +82,7 @@ class VRFPackage(PreTrainedModel):
         """
         if Path(self.origin).is_dir():
             return Path(self.origin)
-        patterns = [f"{INDEX}/*", CALIBRATION, "*_vrf.py"]
+        patterns = [f"{INDEX}/*", CALIBRATION, CARD, "*_vrf.py"]
         return Path(snapshot_download(self.origin, allow_patterns=patterns, **self._loading))
 
     @property
@@ -111,7 +116,8 @@ class VRFPackage(PreTrainedModel):
         """Save all that the model is made of; with a processor, the folder is a whole package for the Hub.
 
         That is config, weights and code, and of a loaded model also its processor, its pipeline with the index that
-        it searches, and its calibration. A README is written where there is none: one that is there may hold results.
+        it searches, its calibration, and its README where the folder has none. A model that was made in memory has no
+        README: `vrf train` and `vrf push model` write one.
 
         Args:
             save_directory: The folder.
@@ -130,13 +136,11 @@ class VRFPackage(PreTrainedModel):
         carry_over(self, folder)
         if self._processor is not None:
             self._processor.save_pretrained(folder)
-        if not (folder / "README.md").exists():
-            (folder / "README.md").write_text(self._card(repo_id or "."), encoding="utf-8")
         if push_to_hub:
             self.push_to_hub(repo_id or folder.name, token=kwargs.get("token"), **sending)
 
     def push_to_hub(self, repo_id: str, **kwargs: Any) -> Any:
-        """Send what `save_pretrained` saves; a repository without a card gets the one of a saved model.
+        """Send what `save_pretrained` saves; a repository without a card gets the one that the model was loaded with.
 
         Args:
             repo_id: `OWNER/NAME`.
@@ -145,10 +149,9 @@ class VRFPackage(PreTrainedModel):
         if not kwargs.get("create_pr") and kwargs.get("revision") is None:
             api = HfApi(token=kwargs.get("token"))
             repo_id = api.create_repo(repo_id, private=kwargs.get("private"), exist_ok=True).repo_id
-            if not api.file_exists(repo_id, "README.md"):  # else transformers would write an empty one
-                self._processor = self._find_processor()
-                card = self._card(repo_id).encode()
-                api.upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=repo_id)
+            card = self._find_card()
+            if card is not None and not api.file_exists(repo_id, CARD):  # else transformers would write its own
+                api.upload_file(path_or_fileobj=card, path_in_repo=CARD, repo_id=repo_id)
         return super().push_to_hub(repo_id, **kwargs)
 
     def _find_processor(self) -> VRFProcessor | None:
@@ -157,20 +160,25 @@ class VRFPackage(PreTrainedModel):
         except OSError:
             return None
 
-    def _card(self, repo: str) -> str:
-        vocabulary = self._processor.tokenizer.get_vocab() if self._processor is not None else {}
-        return model_card(self.config, repo, choose_examples(vocabulary))
+    def _find_card(self) -> Path | None:
+        try:
+            card = self.find_folder() / CARD
+        except OSError:
+            return None
+        return card if card.is_file() else None
 
 
 def carry_over(model: VRFPackage, target: Path) -> None:
-    """Bring pipeline, index and calibration of a loaded model into the folder that it was just saved in.
+    """Bring card, pipeline, index and calibration of a loaded model into the folder that it was just saved in.
 
-    They go with the weights that they were made with. Where there is no index for these, `config.json` may not promise
-    a pipeline either.
+    All but the card go with the weights that they were made with. Where there is no index for these, `config.json` may
+    not promise a pipeline either.
     """
-    tasks = getattr(model.config, PIPELINES, None) or {}
+    tasks = _own_pipelines(model)
     try:
         source = model.find_folder()
+        if (source / CARD).is_file() and not (target / CARD).exists():
+            shutil.copyfile(source / CARD, target / CARD)
         if tasks:
             _check_index(model, source / INDEX / INDEX_ABOUT)
         for task in tasks.values():
@@ -187,6 +195,16 @@ def carry_over(model: VRFPackage, target: Path) -> None:
             shutil.copyfile(source / CALIBRATION, target / CALIBRATION)
     if tasks:
         _note_pipelines(target / "config.json", tasks)
+
+
+def _own_pipelines(model: PreTrainedModel) -> dict[str, dict[str, Any]]:
+    """The pipelines of a model's config, by the names that the running code has for them in its own folder.
+
+    A model from the Hub names code of its repository, and an earlier version named the same code otherwise.
+    """
+    tasks = getattr(model.config, PIPELINES, None) or {}
+    names = {task: settings["impl"].rpartition("--")[2] for task, settings in tasks.items()}
+    return {task: settings | {"impl": EARLIER.get(names[task], names[task])} for task, settings in tasks.items()}
 
 
 def _check_index(model: PreTrainedModel, about: Path) -> None:
@@ -213,7 +231,7 @@ def _own_folder(model: PreTrainedModel) -> Path:
 
 def _copy_code(implementation: str, folders: list[Path], target: Path) -> None:
     """Copy the module of a pipeline and all that it imports, but not over code that was saved with the model."""
-    name = implementation.rpartition("--")[2].partition(".")[0] + ".py"
+    name = implementation.partition(".")[0] + ".py"
     file = next((folder / name for folder in folders if (folder / name).is_file()), None)
     if file is None:
         raise FileNotFoundError(f"expected the pipeline's code in {name}, found none in {folders[-1]}")
@@ -223,12 +241,11 @@ def _copy_code(implementation: str, folders: list[Path], target: Path) -> None:
 
 
 def _note_pipelines(config: Path, tasks: dict[str, dict[str, Any]]) -> None:
-    """Name pipelines in a saved config, as code of its own folder and not of the repository that it came from."""
+    """Name pipelines in a saved config, or none."""
     settings = _read_json(config)
     settings.pop(PIPELINES, None)
     if tasks:
-        local = {name: task | {"impl": task["impl"].rpartition("--")[2]} for name, task in tasks.items()}
-        settings[PIPELINES] = local
+        settings[PIPELINES] = tasks
     config.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
@@ -236,4 +253,4 @@ def _read_json(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-__all__ = ["CALIBRATION", "INDEX", "INDEX_ABOUT", "VRFPackage", "carry_over"]
+__all__ = ["CALIBRATION", "CARD", "INDEX", "INDEX_ABOUT", "RETRIEVAL", "VRFPackage", "carry_over"]

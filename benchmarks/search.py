@@ -31,8 +31,8 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
-from index_vrf import EMBEDDING, VRFIndex
 from recipeflow.search import index as search_index
+from retrieval_vrf import EMBEDDING, VRFIndex
 
 TARGET = 0.95
 WIDTH, LATENT, K = 128, 16, 10

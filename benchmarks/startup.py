@@ -33,7 +33,7 @@ PROCESSES = {
     WRONG: ["-m", "recipeflow.cli", "train", "nowhere"],
     "PreTrainedModel": ["-c", "from transformers import PreTrainedModel"],
     "modeling_vrf": ["-c", "import modeling_vrf"],
-    "search": ["-c", "import index_vrf, recipeflow.search"],
+    "search": ["-c", "import retrieval_vrf, recipeflow.search"],
 }
 
 

@@ -4,7 +4,13 @@ The second computation uses only sums, products and elementary functions of plai
 without padding, so that it shares no code and no trick with the model.
 """
 
+import traceback
+from pathlib import Path
+from typing import Any
+
 import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
@@ -61,6 +67,33 @@ def pixel_batch(rows: int = 4, seed: int = 0, size: int = 64) -> dict[str, torch
         del batch[f"{side}_features"]
         batch[f"{side}_pixel_values"] = torch.randn(rows, 3, size, size, generator=generator)
     return batch
+
+
+class DeviceReads(TorchDispatchMode):
+    """Records every operation that brings numbers of a tensor into Python, for which a GPU would have to wait.
+
+    `bool`, `int`, `item` and `tolist` are all `_local_scalar_dense`; the others have a shape that depends on numbers.
+    What torch's own LSTM reads are the lengths of packed phrases, which are on the CPU on every machine.
+    """
+
+    NAMES = ("_local_scalar_dense", "nonzero", "masked_select", "equal")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None) -> Any:
+        name = func.overloadpacket.__name__
+        by_mask = name == "index" and any(places is not None and places.dtype == torch.bool for places in args[1])
+        if (name in self.NAMES or by_mask) and self.find_reader() != nn.modules.rnn.__file__:
+            self.found.append(name)
+        return func(*args, **(kwargs or {}))
+
+    @staticmethod
+    def find_reader() -> str:
+        """The file of the code that reads, behind what torch wraps around this class."""
+        files = [frame.filename for frame in traceback.extract_stack()[:-2]]
+        return next(file for file in reversed(files) if Path(file).name not in ("_compile.py", "eval_frame.py"))
 
 
 def sigmoid(x: torch.Tensor) -> torch.Tensor:

@@ -165,13 +165,13 @@ def train(
     check_writable(out)
     if push_to:
         check_push(push_to)
+    from recipeflow.hub.model_card import make_default_card
     from recipeflow.training.runs import start_training
 
     source = {"backbone": backbone, "weights": weights, "cache": cache}
     quiet_in_pipes()
-    trainer = start_training(
-        dataset, out, config, fold, **source, trackers=tuple(tracker or ()), announce=errors.print
-    )
+    options = {"trackers": tuple(tracker or ()), "announce": errors.print, "make_card": make_default_card}
+    trainer = start_training(dataset, out, config, fold, **source, **options)
     trainer.train()
     figures = trainer.last_figures()
     if trainer.accelerator.is_main_process:

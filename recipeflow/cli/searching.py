@@ -174,9 +174,9 @@ def search(
     """
     query = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
     _check_search(query, model, dataset, picture)
-    from index_vrf import missed_words
     from recipeflow.search.retriever import Retriever, find_model, load_calibration
     from recipeflow.training.runs import load_trained
+    from retrieval_vrf import missed_words
 
     quiet_in_pipes()
     if dataset is None:

@@ -1,10 +1,12 @@
-"""The dataset card of a built dataset: YAML that the Hub and ``datasets`` read, text that people read."""
+"""The dataset card of a built dataset: YAML that the Hub and ``datasets`` read, and a template of what people read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from datasets import DatasetInfo
 from datasets.info import DatasetInfosDict
@@ -75,76 +77,23 @@ LICENCES = (
 
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B")
 
-TEXT = """
-# {name}
-
-{description}
-The tables follow the dataset of [Shirai et al., COLING 2022](https://aclanthology.org/2022.coling-1.315).
-
-## Source and licence
-
-{source}
-
-## Loading
-
-```python
-from datasets import load_dataset
-
-pairs = load_dataset("{path}", "image_pairs", split="train")
-row = pairs[0]
-print(row["action"], row["object"], row["pre_image"], row["post_image"])
-
-graphs = load_dataset("{path}", "flow_graphs", split="train")
-label = graphs.features["edges"].feature["label"]
-for edge in graphs[0]["edges"]:
-    print(edge["start"], label.int2str(edge["label"]), edge["end"])
-
-recipes = load_dataset("{path}", "recipes", split="train", streaming=True)
-print(next(iter(recipes))["title"])
-
-# Hold out the first fold; looking at no other column leaves the images undecoded.
-train = pairs.filter(lambda fold: fold != 0, input_columns="fold")
-test = pairs.filter(lambda fold: fold == 0, input_columns="fold")
-```
-
-## Tables
-
-Each has one split, `train`; rows are in the order of the annotation.
-
-{tables}
-
-## Tags and labels
-
-r-NE tags: {tags}. `ner_tags` has them in IOB2 (`B-F`, `I-F`, …).
-
-r-FG labels: {labels}.
-
-All are `ClassLabel`s in the paper's order; their `int2str` gives the name.
-
-The annotation does not name the objects of an action. They are traced through the flows: the sources of its `Targ`
-edges, in order, where a set (`F-set`) stands for its members and an action among these for that action's own objects.
-
-## Folds
-
-The paper cross-validates over {folds} parts. `fold` deals the recipes into {folds} parts whose sizes differ by at most
-one. It depends on nothing but the set of recipe ids, and is the same in all three tables.
-
-## Citation
-
-```bibtex
-{citation}```
-"""
+TEMPLATE = Path(__file__).parent / "templates" / "dataset_card.md.jinja"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What only the rows tell of a build: how many pairs have which images, and whether there is text."""
+    """What only the rows of a build show: how many pairs have which images, and whether there is text."""
 
     both: int
     post_only: int
     pre_only: int
     none: int
     has_text: bool
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs have an image."""
+        return self.both + self.post_only + self.pre_only
 
 
 def make_card(
@@ -159,18 +108,21 @@ def make_card(
         contents: What the rows hold.
         left_out: How many recipes were left out because of problems.
     """
-    text = TEXT.format(
-        name=_pretty_name(release),
+    return DatasetCard.from_template(
+        _metadata(infos, release),
+        template_path=str(TEMPLATE),
         description=DESCRIPTION,
-        source="\n\n".join(_source(release, contents, left_out)),
+        source=_describe_source(release),
+        release=release,
+        contents=contents,
+        left_out=left_out,
         path=path,
-        tables="\n\n".join(_table(config, infos[config]) for config in COLUMNS),
-        tags=_meanings(TAGS),
-        labels=_meanings(LABELS),
+        tables=[_describe_table(config, infos[config]) for config in COLUMNS],
+        tag_meanings=TAGS,
+        label_meanings=LABELS,
         folds=FOLDS,
         citation=CITATION,
     )
-    return DatasetCard(f"---\n{_metadata(infos, release)}\n---\n{text}")
 
 
 def _metadata(infos: Mapping[str, DatasetInfo], release: ReleaseInfo) -> DatasetCardData:
@@ -203,31 +155,11 @@ def _licence(licence: str | None) -> dict[str, str]:
     return {"license": spelled} if spelled in LICENCES else {"license": "other", "license_name": spelled}
 
 
-def _source(release: ReleaseInfo, contents: Contents, left_out: int) -> list[str]:
+def _describe_source(release: ReleaseInfo) -> str:
     origin = f"calls its source “{release.source}”" if release.source else "does not name its source"
-    parts = [SOURCES.get(release.source, f"Built from a release folder that {origin}.")]
-    version = f" Version of the release: {release.version}." if release.version else ""
-    parts.append(f"Licence, as the release states it: {release.licence or 'none stated'}.{version}")
-    if not contents.has_text:
-        parts.append("This build has **no text**: titles, lines, tokens and the words of nodes are null.")
-    pairs = contents.both + contents.post_only + contents.pre_only
-    if pairs:
-        parts.append(
-            f"Of {pairs + contents.none:,} objects, {contents.both:,} have both images, {contents.post_only:,} only "
-            f"the one after the action, {contents.pre_only:,} only the one before, and {contents.none:,} none."
-        )
-    else:
-        parts.append("This build has **no images**; frame numbers are those of the annotation.")
-    if left_out:
-        parts.append(f"Recipes left out because of problems: {left_out:,}; `vrf_build.json` names them.")
-    return parts
+    return SOURCES.get(release.source, f"Built from a release folder that {origin}.")
 
 
-def _table(config: str, info: DatasetInfo) -> str:
-    head = f"### `{config}`\n\n{DESCRIPTIONS[config]} {info.splits['train'].num_examples:,} rows.\n\n"
-    columns = (f"| `{column}` | {meaning} |" for column, meaning in COLUMNS[config].items())
-    return head + "\n".join(["| column | holds |", "|---|---|", *columns])
-
-
-def _meanings(names: Mapping[str, str]) -> str:
-    return ", ".join(f"`{name}` {meaning.lower()}" for name, meaning in names.items())
+def _describe_table(config: str, info: DatasetInfo) -> dict[str, Any]:
+    rows = info.splits["train"].num_examples
+    return {"name": config, "description": DESCRIPTIONS[config], "rows": rows, "columns": COLUMNS[config]}

@@ -9,18 +9,19 @@ from pathlib import Path
 from huggingface_hub import HfApi
 from huggingface_hub.errors import EntryNotFoundError
 
-import index_vrf
-from calibration_vrf import VRFCalibration
-from configuration_vrf import VRFConfig, choose_examples, model_card
+from configuration_vrf import VRFConfig
+from package_vrf import INDEX, INDEX_ABOUT
 from recipeflow.dataset.digest import dataset_digest
 from recipeflow.dataset.folder import MANIFEST
 from recipeflow.errors import DatasetFolderError, HubError, ModelFolderError
 from recipeflow.hub.dataset_package import open_built
-from recipeflow.hub.model_card import TrainedOn, make_model_card, read_evidence
+from recipeflow.hub.evidence import TrainedOn, read_evidence
+from recipeflow.hub.model_card import choose_examples, make_default_card, make_model_card
 from recipeflow.hub.transfer import CARD
 from recipeflow.hub_client import check_name, telling
 from recipeflow.images import check_card_picture
 from recipeflow.training.saved_model import VOCABULARY, find_package
+from retrieval_vrf import VRFCalibration
 
 
 @dataclass(frozen=True)
@@ -75,21 +76,31 @@ class ModelPackage:
 
     def has_index(self) -> bool:
         """Whether pictures to search go along."""
-        return (self.folder / index_vrf.FOLDER / index_vrf.ABOUT).is_file()
+        return (self.folder / INDEX / INDEX_ABOUT).is_file()
 
     def has_default_card(self) -> bool:
-        """Whether the card is the one that every saved model gets, so that nobody will miss it."""
+        """Whether the card is the one that `vrf train` writes, or there is none, so that nobody will miss it."""
         path = self.folder / CARD
-        default = model_card(self.config, words=_choose_words(self.folder))
-        return not path.is_file() or path.read_text(encoding="utf-8") == default
+        if not path.is_file():
+            return True
+        return path.read_text(encoding="utf-8") == make_default_card(self.config, _read_vocabulary(self.folder))
 
-    def make_card(self, repo_id: str, results: Path | None, licence: str) -> str:
+    def make_card(self, repo_id: str, results: Path | None, license: str) -> str:
         """The card with what was measured."""
         evidence = read_evidence(self.config, self.run, results)
         calibration = _read_calibration(self.folder)
-        options = {"picture": next(iter(self.pictures), None), "has_index": self.has_index(), "licence": licence}
-        options |= {"calibration": calibration and calibration.about, "words": _choose_words(self.folder)}
-        return str(make_model_card(self.config, repo_id, evidence, self.trained_on, **options))
+        card = make_model_card(
+            self.config,
+            repo_id,
+            evidence,
+            self.trained_on,
+            picture=next(iter(self.pictures), None),
+            has_index=self.has_index(),
+            calibration=calibration and calibration.about,
+            license=license,
+            words=choose_examples(_read_vocabulary(self.folder)),
+        )
+        return str(card)
 
 
 def _read_config(model: Path) -> VRFConfig:
@@ -100,11 +111,9 @@ def _read_config(model: Path) -> VRFConfig:
         raise ModelFolderError(message) from error
 
 
-def _choose_words(model: Path) -> dict[str, str]:
-    """A verb and an object of the model's own vocabulary."""
+def _read_vocabulary(model: Path) -> dict[str, int]:
     try:
-        vocabulary = json.loads((model / VOCABULARY).read_text(encoding="utf-8"))["model"]["vocab"]
-        return choose_examples(vocabulary)
+        return json.loads((model / VOCABULARY).read_text(encoding="utf-8"))["model"]["vocab"]
     except (OSError, ValueError, LookupError, TypeError) as error:
         message = (
             f"expected the model's vocabulary in {model / VOCABULARY}, found none ({error}); save the model again"
@@ -121,7 +130,7 @@ def _read_calibration(model: Path) -> VRFCalibration | None:
 
 def _ask_index(model: Path) -> TrainedOn | None:
     """What the model's index says of its dataset."""
-    path = model / index_vrf.FOLDER / index_vrf.ABOUT
+    path = model / INDEX / INDEX_ABOUT
     if not path.is_file():
         return None
     try:

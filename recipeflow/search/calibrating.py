@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from calibration_vrf import COMPLETE, FILE, FORMAT, Kind, name_kind
 from configuration_vrf import VRFConfig, weights_digest
 from modeling_vrf import VRFModel
+from package_vrf import CALIBRATION
 from recipeflow.errors import CalibrationError, ModelFolderError
 from recipeflow.files import write_json
 from recipeflow.search.confidence import (
@@ -34,6 +34,7 @@ from recipeflow.search.confidence import (
 )
 from recipeflow.search.query_kinds import Asked
 from recipeflow.tables import Table
+from retrieval_vrf import CALIBRATION_FORMAT, COMPLETE, Kind, name_kind
 
 PLOT = "calibration.png"
 HALF = 0.5
@@ -255,6 +256,6 @@ def save_calibration(calibrated: CalibratedModel, model: VRFModel, folder: str |
         raise ModelFolderError(
             f"expected a saved model in {folder}, found no config.json; name its folder, such as run/model"
         )
-    head = {"format": FORMAT, "weights": weights_digest(model), "inputs": model.config.inputs, **about}
-    write_json(folder / FILE, head | calibrated.as_dict())
-    return folder / FILE
+    head = {"format": CALIBRATION_FORMAT, "weights": weights_digest(model), "inputs": model.config.inputs, **about}
+    write_json(folder / CALIBRATION, head | calibrated.as_dict())
+    return folder / CALIBRATION

@@ -20,9 +20,8 @@ import torch
 from transformers.dynamic_module_utils import custom_object_save
 
 from configuration_vrf import HUB_WEIGHTS, OFFLINE_WEIGHTS, VRFConfig, weights_digest
-from index_vrf import ABOUT, EMBEDDING, FOLDER, FORMAT, ROWS, VECTORS, VRFIndex
 from modeling_vrf import VRFModel
-from pipeline_vrf import CUSTOM_PIPELINES, PostActionRetrievalPipeline
+from package_vrf import INDEX, INDEX_ABOUT
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.folder import RECIPES, DatasetFolder
 from recipeflow.dataset.frames import index_frames
@@ -30,6 +29,15 @@ from recipeflow.dataset.opening import open_dataset
 from recipeflow.errors import SearchIndexError
 from recipeflow.features.compute import compute_features
 from recipeflow.files import StagedFolder, saving, write_json
+from retrieval_vrf import (
+    CUSTOM_PIPELINES,
+    EMBEDDING,
+    INDEX_FORMAT,
+    ROWS,
+    VECTORS,
+    PostActionRetrievalPipeline,
+    VRFIndex,
+)
 
 EXACT_UP_TO = 200_000
 """Candidates up to which every one is compared; beyond, FAISS looks only where the nearest are likely."""
@@ -157,7 +165,7 @@ def _describe(model: VRFModel, dataset: Path, name: str, kind: str, rows: int) -
     folder = DatasetFolder(dataset)
     release = asdict(folder.info) if folder.manifest.exists() else None
     return {
-        "format": FORMAT,
+        "format": INDEX_FORMAT,
         "weights": weights_digest(model),
         "inputs": model.config.inputs,
         "backbone": model.config.backbone,
@@ -179,14 +187,15 @@ def save_index(index: VRFIndex, model_folder: str | Path) -> Path:
         raise SearchIndexError(
             f"expected a saved model in {model_folder}, found no config.json; name its folder, such as run/model"
         )
-    with StagedFolder(model_folder / FOLDER, marker=ABOUT, overwrite=True) as aside:
+    with StagedFolder(model_folder / INDEX, marker=INDEX_ABOUT, overwrite=True) as aside:
         index.rows.to_parquet(aside / ROWS)
         index.rows.save_faiss_index(EMBEDDING, aside / VECTORS)
         with (aside / ROWS).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        write_json(aside / ABOUT, index.about | {"rows_sha256": digest})
+        write_json(aside / INDEX_ABOUT, index.about | {"rows_sha256": digest})
     with saving(model_folder):
-        custom_object_save(PostActionRetrievalPipeline, model_folder)
+        for described in (VRFModel, PostActionRetrievalPipeline):  # both: a folder holds the code of one version
+            custom_object_save(described, model_folder)
     settings = json.loads(config.read_text(encoding="utf-8"))
     write_json(config, settings | {"custom_pipelines": CUSTOM_PIPELINES})
-    return model_folder / FOLDER
+    return model_folder / INDEX

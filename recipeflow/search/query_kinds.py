@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import torch
 
-from calibration_vrf import Kind, query_kinds
 from configuration_vrf import READ_ROLES
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.evaluation.ranking import embed_set, leave_out, make_evaluation_set, read_features
 from recipeflow.pairs.loading import Pairs
 from recipeflow.search.confidence import Queries
+from retrieval_vrf import Kind, query_kinds
 
 
 @dataclass(frozen=True)

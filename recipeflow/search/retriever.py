@@ -17,14 +17,13 @@ from typing import Any
 
 from huggingface_hub import snapshot_download
 
-from calibration_vrf import VRFCalibration, kind_of
-from index_vrf import VRFIndex, arrange_queries
 from modeling_vrf import VRFModel
 from processing_vrf import ImageLike, Phrase, VRFProcessor
 from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
 from recipeflow.search.index import build_index, save_index
 from recipeflow.training.runs import load_trained
 from recipeflow.training.saved_model import DEFAULT_MODEL, find_model_folder
+from retrieval_vrf import VRFCalibration, VRFIndex, arrange_queries, kind_of
 
 Row = dict[str, Any]
 

@@ -25,7 +25,7 @@ from recipeflow.processes import decide_in_main
 from recipeflow.training.output_folder import ClaimedFolder
 from recipeflow.training.saved_model import find_model_folder
 from recipeflow.training.settings import TrainingConfig
-from recipeflow.training.trainer import RUN, VRFTrainer, make_accelerator, refuse_finished
+from recipeflow.training.trainer import RUN, CardMaker, VRFTrainer, make_accelerator, refuse_finished
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ def start_training(
     cache: str | Path | None = None,
     trackers: tuple[str, ...] = (),
     announce: Callable[[str], None] = lambda line: None,
+    make_card: CardMaker | None = None,
 ) -> VRFTrainer:
     """A trainer for a dataset, ready to train or to resume; ``announce`` gets lines that say which rows count.
 
@@ -132,7 +133,7 @@ def start_training(
         check_context(folder, config.context)
         run, pairs, origin = _prepare(folder, config, fold, backbone, weights, cache)
         options = {"eval_data": run.eval_data, "trackers": trackers, "origin": origin}
-        options |= {"accelerator": accelerator, "claim": claim}
+        options |= {"accelerator": accelerator, "claim": claim, "make_card": make_card}
         trainer = VRFTrainer(run.model, run.processor, config, run.train_data, output, **options)
     except BaseException:
         claim.release()

@@ -24,7 +24,9 @@ from torch import nn
 from torch.nn.functional import pad
 from torch.optim.lr_scheduler import LambdaLR
 
+from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel, batch_loss
+from package_vrf import CARD
 from processing_vrf import VRFProcessor
 from recipeflow.errors import (
     NoPairsError,
@@ -91,6 +93,10 @@ class PairEmbedder(nn.Module):
         return self
 
 
+CardMaker = Callable[[VRFConfig, Mapping[str, int]], str]
+"""Makes the text of a model's README. It is passed in: cards belong to the Hub, which training knows nothing of."""
+
+
 @dataclass
 class TrainingState:
     """How far a run is; saved with every checkpoint."""
@@ -124,6 +130,7 @@ class VRFTrainer:
         show_progress: A bar with loss and R@5, or a line now and then where there is no terminal.
         origin: What the run also rests on, such as dataset, fold and backbone: a run resumes only with equal ones.
         claim: The claim on ``output``, if it was taken already.
+        make_card: Writes the README of a saved model, from its config and its vocabulary; without it there is none.
     """
 
     def __init__(
@@ -140,8 +147,10 @@ class VRFTrainer:
         show_progress: bool = True,
         origin: Mapping[str, Any] | None = None,
         claim: ClaimedFolder | None = None,
+        make_card: CardMaker | None = None,
     ) -> None:
         self.config, self.processor, self.origin = config, processor, origin or {}
+        self.make_card = make_card
         self.output = None if output is None else Path(output)
         self.accelerator = accelerator or make_accelerator(config, self.output, trackers)
         process = self.accelerator.process_index, self.accelerator.num_processes
@@ -402,6 +411,9 @@ class VRFTrainer:
             staged = StagedFolder(folder, marker="config.json", overwrite=True)
             with telling_what_is_lost(folder), staged as aside:
                 self.model.save_pretrained(aside, processor=self.processor, state_dict=weights)
+                if self.make_card is not None:
+                    card = self.make_card(self.model.config, self.processor.tokenizer.get_vocab())
+                    (aside / CARD).write_text(card, encoding="utf-8")
         self.accelerator.wait_for_everyone()
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+import jinja2.meta
 import pyarrow.parquet as pq
 import pytest
 from datasets import DatasetInfo, Features
@@ -9,7 +10,7 @@ from datasets.info import DatasetInfosDict
 from huggingface_hub import DatasetCard
 
 from recipeflow.dataset.build import build_dataset
-from recipeflow.dataset.card import COLUMNS, Contents, make_card
+from recipeflow.dataset.card import COLUMNS, TEMPLATE, Contents, make_card
 from recipeflow.release import ReleaseInfo
 from tests.building import CONFIGS, read_rows, run_python
 from tests.making import SALAD
@@ -107,3 +108,12 @@ def test_the_card_says_where_the_data_come_from():
     assert "does not name its source" in unknown.text
     assert unknown.data.annotations_creators is None
     assert "simulated" not in str(unknown)
+
+
+def test_the_template_names_only_what_it_is_given(monkeypatch):
+    """Jinja fills an unknown name with nothing, which would leave a hole in the card."""
+    given = {}
+    monkeypatch.setattr(DatasetCard, "from_template", lambda data, **values: given.update(values, **data.to_dict()))
+    card_of(ReleaseInfo())
+    names = jinja2.meta.find_undeclared_variables(jinja2.Environment().parse(TEMPLATE.read_text(encoding="utf-8")))
+    assert names - {"card_data"} <= given.keys()

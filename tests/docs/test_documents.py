@@ -26,9 +26,13 @@ from tests.docs.documents import (
     vrf_arguments,
 )
 
-OWN = ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "vrf_dataset", "index_vrf", "pipeline_vrf")
+OWN = ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "vrf_dataset", "retrieval_vrf")
 LANGUAGES = {"sh", "python", "bibtex", ""}
-OTHERS = {"python3.11", "old/bin/pip", "old/bin/python", 
+LOADING_SCRIPT = "an environment of its own; tests/dataset/test_loading_script.py makes the same"
+OTHERS = {
+    "python3.11": LOADING_SCRIPT,
+    "old/bin/pip": LOADING_SCRIPT,
+    "old/bin/python": LOADING_SCRIPT,
     "curl": "asks a running server; tests/annotate/test_server.py sends the same requests",
     "hf": "the Hub's own command",
     "accelerate": "read by the parser where it launches this project, see `vrf_arguments`",

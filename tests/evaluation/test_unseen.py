@@ -11,7 +11,6 @@ import timm
 import torch
 from typer.testing import CliRunner
 
-from calibration_vrf import VRFCalibration
 from recipeflow.cli import app
 from recipeflow.dataset.build import build_dataset
 from recipeflow.features.compute import compute_features
@@ -19,6 +18,7 @@ from recipeflow.kitchen import cook_release
 from recipeflow.pairs.loading import load_pairs
 from recipeflow.training.runs import load_trained, start_training
 from recipeflow.training.settings import get_preset
+from retrieval_vrf import VRFCalibration
 from tests.model_helpers import BACKBONE
 from tests.search.searching import own_cache  # noqa: F401  (autouse)
 

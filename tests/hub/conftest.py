@@ -9,6 +9,7 @@ from huggingface_hub import constants
 
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.build import build_dataset
+from recipeflow.hub.model_card import make_default_card
 from recipeflow.kitchen import cook_release
 from recipeflow.search import Retriever
 from tests.hub.repositories import User
@@ -58,6 +59,8 @@ def run(tmp_path_factory, dataset) -> Path:
     processor = VRFProcessor.from_phrases(["切る", "キャベツ"], backbone=BACKBONE)
     model = small_model(vocab_size=processor.vocab_size, freeze_backbone=False).eval()
     model.save_pretrained(folder / "model", processor=processor)
+    card = make_default_card(model.config, processor.tokenizer.get_vocab())
+    (folder / "model" / "README.md").write_text(card, encoding="utf-8")
     Retriever.build(model, processor, dataset).save(folder / "model")
     settings = {"inputs": ["action", "object", "image"], "epochs": 20, "learning_rate": 1e-4, "margin": 0.1, "seed": 0}
     figures = {"recall_at_1": 10.0, "recall_at_5": 30.0, "recall_at_10": 50.0, "median_rank": 11.0}

@@ -1,14 +1,17 @@
 """The card of a model on the Hub: what the Hub reads in it, and what people do."""
 
+import ast
 import json
+import re
 
+import jinja2.meta
 import pytest
 import yaml
 from huggingface_hub import ModelCard
 
-from configuration_vrf import choose_examples, model_card
 from recipeflow.errors import ModelFolderError
-from recipeflow.hub.model_card import Evidence, TrainedOn, make_model_card, read_evidence
+from recipeflow.hub.evidence import Evidence, TrainedOn, read_evidence
+from recipeflow.hub.model_card import TEMPLATE, choose_examples, make_default_card, make_model_card
 from tests.model_helpers import BACKBONE, small_config
 
 TRAINING = {"epochs": 20, "learning_rate": 1e-4, "schedule": "cosine", "margin": 0.1, "negatives": "one", "seed": 0}
@@ -65,7 +68,7 @@ def test_the_card_tells_the_fold_that_was_held_out_and_no_digest(run):
 def test_the_hub_finds_the_figures_in_the_model_index(results):
     evidence = read_evidence(small_config(), None, results)
     trained_on = TrainedOn("lab/vrf", "simulated")
-    text = str(make_model_card(small_config(), "lab/model", evidence, trained_on, licence="cc-by-4.0"))
+    text = str(make_model_card(small_config(), "lab/model", evidence, trained_on, license="cc-by-4.0"))
     metadata = yaml.safe_load(text.split("---\n")[1])
     (index,) = metadata["model-index"]
     (result,) = index["results"]
@@ -84,9 +87,11 @@ def test_the_hub_finds_the_figures_in_the_model_index(results):
 def test_the_parts_of_a_saved_models_card_are_all_there(results):
     evidence = read_evidence(small_config(), None, results)
     trained_on = TrainedOn("lab/vrf", "simulated")
-    text = make_model_card(small_config(), "lab/model", evidence, trained_on, picture="examples.png").text
+    text = make_model_card(
+        small_config(), "lab/model", evidence, trained_on, picture="examples.png", license="mit"
+    ).text
     headings = [line for line in text.splitlines() if line.startswith("## ")]
-    names = ("How to use it", "Results", "Training", "Data", "Limits", "Licence", "Citation")
+    names = ("How to use it", "Results", "Training", "Data", "Limits", "License", "Citation")
     assert headings == [f"## {name}" for name in names]
     assert (
         text.index("(examples.png)") < text.index("```python") < text.index("| backbone |") < text.index("## Results")
@@ -124,7 +129,7 @@ def test_the_code_asks_for_words_that_the_model_knows():
 )
 def test_the_hub_learns_the_task_and_the_backbones_repository_where_it_is_from_there(origin, base):
     config = small_config(backbone="resnet152.tv_in1k", backbone_weights=origin)
-    for text in (model_card(config), str(make_model_card(config, "lab/model", Evidence()))):
+    for text in (make_default_card(config, {}), str(make_model_card(config, "lab/model", Evidence()))):
         metadata = yaml.safe_load(text.split("---\n")[1])
         assert (metadata["pipeline_tag"], metadata.get("base_model")) == ("image-feature-extraction", base)
 
@@ -172,3 +177,46 @@ def test_a_file_that_holds_no_results_is_refused(tmp_path, content):
         read_evidence(small_config(), None, path)
     with pytest.raises(ModelFolderError, match=r"none\.json"):
         read_evidence(small_config(), None, tmp_path / "none.json")
+
+
+def text_of(config, repo="lab/model"):
+    return make_model_card(config, repo, Evidence()).text
+
+
+def test_the_card_speaks_of_the_inputs_that_are_used():
+    card = text_of(small_config(use_action=False, use_image=False, backbone_weights="photos"), "someone/model")
+    assert 'encode_queries(objects=["キャベツ"])' in card
+    assert 'repo = "someone/model"' in card
+    assert "before.jpg" not in card
+    assert "| backbone weights before training | photos |" in card
+
+
+def test_the_card_speaks_of_what_is_not_the_papers():
+    paper = text_of(small_config())
+    assert not any(word in paper for word in ("architecture", "context", "contrastive", "residual"))
+    assert "| loss | triplet, margin 0.1, negatives: one |" in paper
+
+    settings = {"architecture": "residual", "hidden_dim": 12, "dropout": 0.2, "feature_dropout": 0.3}
+    other = text_of(small_config(**settings, context="history", loss="contrastive", temperature=0.05))
+    row = "residual, not the paper's: 12 hidden dimensions, dropout 0.2, 0.3 of an image's feature"
+    assert f"|\n| architecture | {row} |\n| context | the action's modifiers," in other
+    assert "the object's history, read off the flow graph |\n| backbone |" in other
+    assert 'contexts=[{"modifier": ["薄く"], "destination": ["ボウル"]}]' in other
+    assert "| loss | contrastive over the mini-batch, not the paper's, temperature 0.05 |" in other
+    assert "context" not in text_of(small_config(**settings))
+
+
+def test_the_code_is_code_whatever_the_words_are():
+    words = {"action": 'cut "thin"', "object": "egg"}
+    text = make_model_card(small_config(), "lab/model", Evidence(), has_index=True, words=words).text
+    for code in re.findall(r"```python\n(.*?)```", text, re.S):
+        ast.parse(code)
+
+
+def test_the_template_names_only_what_it_is_given(monkeypatch):
+    """Jinja fills an unknown name with nothing, which would leave a hole in the card."""
+    given = {}
+    monkeypatch.setattr(ModelCard, "from_template", lambda data, **values: given.update(values))
+    make_model_card(small_config(), "lab/model", Evidence())
+    names = jinja2.meta.find_undeclared_variables(jinja2.Environment().parse(TEMPLATE.read_text(encoding="utf-8")))
+    assert names - {"card_data"} == given.keys() - {"template_path"}

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from transformers import AutoConfig
 
-from configuration_vrf import VRFConfig, model_card
+from configuration_vrf import VRFConfig
 from tests.model_helpers import INPUT_SUBSETS, small_config
 
 
@@ -173,26 +173,3 @@ def test_a_misspelt_override_is_not_dropped(tmp_path):
     small_config().save_pretrained(tmp_path)
     with pytest.raises(TypeError, match="found 'margn'; nearest: margin"):
         VRFConfig.from_pretrained(tmp_path, margn=0.3)
-
-
-def test_the_card_speaks_of_the_inputs_that_are_used():
-    card = model_card(small_config(use_action=False, use_image=False, backbone_weights="photos"), "someone/model")
-    assert 'encode_queries(objects=["キャベツ"])' in card
-    assert 'repo = "someone/model"' in card
-    assert "before.jpg" not in card
-    assert "| backbone weights before training | photos |" in card
-
-
-def test_the_card_speaks_of_what_is_not_the_papers():
-    paper = model_card(small_config())
-    assert not any(word in paper for word in ("architecture", "context", "contrastive", "residual"))
-    assert "| loss | triplet, margin 0.1, negatives: one |" in paper
-
-    settings = {"architecture": "residual", "hidden_dim": 12, "dropout": 0.2, "feature_dropout": 0.3}
-    other = model_card(small_config(**settings, context="history", loss="contrastive", temperature=0.05))
-    row = "residual, not the paper's: 12 hidden dimensions, dropout 0.2, 0.3 of an image's feature"
-    assert f"|\n| architecture | {row} |\n| context | the action's modifiers," in other
-    assert "the object's history, read off the flow graph |\n| backbone |" in other
-    assert 'contexts=[{"modifier": ["薄く"], "destination": ["ボウル"]}]' in other
-    assert "| loss | contrastive over the mini-batch, not the paper's, temperature 0.05 |" in other
-    assert "context" not in model_card(small_config(**settings))

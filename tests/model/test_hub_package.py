@@ -17,14 +17,13 @@ from safetensors.torch import load_file, save_file
 from configuration_vrf import OFFLINE_BACKBONE, OFFLINE_WEIGHTS, VRFConfig
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
+from recipeflow.hub.model_card import make_default_card
 from tests.model_helpers import small_config
 
 ROOT = Path(__file__).parents[2]
 FILES = {
-    "README.md",
     "config.json",
     "configuration_vrf.py",
-    "losses_vrf.py",
     "model.safetensors",
     "modeling_vrf.py",
     "processing_vrf.py",
@@ -40,7 +39,7 @@ ISOLATION = """
 import socket, sys
 
 HIDDEN = {"recipeflow", "vrf_dataset", "configuration_vrf", "modeling_vrf", "processing_vrf", "tests"}
-HIDDEN |= {"index_vrf", "pipeline_vrf", "calibration_vrf", "losses_vrf", "residual_vrf"}
+HIDDEN |= {"retrieval_vrf", "residual_vrf"}
 HIDDEN |= {"package_vrf", "words_vrf"}
 
 class Hidden:
@@ -146,8 +145,9 @@ def test_a_fresh_process_loads_it_and_what_it_saves_again(package, tmp_path):
     assert "bit-equal" in run_isolated(second, tmp_path / "second")
 
 
-def test_the_readmes_code_runs_as_it_stands(package, tmp_path):
-    readme = (package / "model" / "README.md").read_text(encoding="utf-8")
+def test_the_cards_code_runs_as_it_stands(package, tmp_path):
+    vocabulary = VRFProcessor.from_pretrained(package / "model").tokenizer.get_vocab()
+    readme = make_default_card(VRFConfig.from_pretrained(package / "model"), vocabulary)
     code = re.search(r"```python\n(.*?)```", readme, flags=re.DOTALL)[1]
     folder = tmp_path / "clone"
     folder.mkdir()
@@ -160,10 +160,17 @@ def test_the_readmes_code_runs_as_it_stands(package, tmp_path):
     assert scores == pytest.approx(expected[0].tolist(), abs=1e-3)
 
 
-def test_a_readme_that_is_there_is_kept(package, tmp_path):
-    (tmp_path / "README.md").write_text("results")
-    VRFModel(small_config()).save_pretrained(tmp_path)
-    assert (tmp_path / "README.md").read_text() == "results"
+def test_a_loaded_model_keeps_its_readme_and_no_other_is_written_over(package, tmp_path):
+    VRFModel(small_config()).save_pretrained(tmp_path / "first")
+    assert not (tmp_path / "first" / "README.md").exists()
+    (tmp_path / "first" / "README.md").write_text("results")
+    (tmp_path / "second").mkdir()
+    (tmp_path / "second" / "README.md").write_text("by hand")
+    model = VRFModel.from_pretrained(tmp_path / "first")
+    for name in ("first", "second", "third"):
+        model.save_pretrained(tmp_path / name)
+    texts = [(tmp_path / name / "README.md").read_text() for name in ("first", "second", "third")]
+    assert texts == ["results", "by hand", "results"]
 
 
 def test_weights_of_timm_come_from_the_hubs_cache(tmp_path):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from transformers import AutoProcessor
 
+from configuration_vrf import CONTEXT_ROLES
 from processing_vrf import VRFProcessor
 from tests.model_helpers import BACKBONE, small_model
 
@@ -187,6 +188,15 @@ class TestTogether:
             processor()
         with pytest.raises(ValueError, match=r"return_tensors='pt'.*found 'np'"):
             processor(actions="千切り", return_tensors="np")
+
+    @given(st.lists(st.dictionaries(st.sampled_from(CONTEXT_ROLES), st.sampled_from(["千切り", "大根 に"]))))
+    def test_any_context_gives_a_role_beside_each_word_and_padding_on_the_right(self, processor, contexts):
+        batch = processor(contexts=[*contexts, {"state": ""}], as_written=True)
+        is_word = batch["context_ids"] != 0
+        roles = batch["context_roles"][is_word]
+        assert ((roles >= 1) & (roles <= len(CONTEXT_ROLES))).all() and not batch["context_roles"][~is_word].any()
+        assert not (is_word[:, 1:] & ~is_word[:, :-1]).any()
+        assert is_word.sum(dim=1).tolist() == [len(" ".join(row.values()).split()) for row in [*contexts, {}]]
 
     def test_the_model_takes_what_the_processor_makes(self, processor, photo):
         model = small_model(vocab_size=processor.vocab_size).eval()

@@ -12,15 +12,14 @@ import pytest
 import torch
 from PIL import Image
 
-import index_vrf
-from calibration_vrf import VRFCalibration, kind_of, query_kinds
+import retrieval_vrf
 from configuration_vrf import VRFConfig
-from index_vrf import EMBEDDING, VRFIndex, arrange_queries, unknown_words
 from modeling_vrf import VRFModel
 from recipeflow.cli.searching import _parse_context
 from recipeflow.errors import CalibrationError, QueryError, SearchIndexError, UsageError
 from recipeflow.search import index as search_index
 from recipeflow.search.retriever import Retriever, load_calibration
+from retrieval_vrf import EMBEDDING, VRFCalibration, VRFIndex, arrange_queries, kind_of, query_kinds, unknown_words
 from tests.building import all_files, read_rows
 from tests.model_helpers import BACKBONE, small_model
 from tests.search.searching import Table, make_hub_cache, make_table, own_cache, write_calibration  # noqa: F401  (autouse)
@@ -431,7 +430,7 @@ def test_a_dataset_of_ones_own_is_searched_with_the_model_s_calibration(calibrat
 @pytest.mark.parametrize("exact", [True, False])
 def test_all_candidates_count_also_where_only_some_are_looked_at(monkeypatch, exact):
     monkeypatch.setattr(search_index, "EXACT_UP_TO", 10**6 if exact else 1000)
-    monkeypatch.setattr(index_vrf, "CHUNK", 700)
+    monkeypatch.setattr(retrieval_vrf, "CHUNK", 700)
     vectors = np.random.default_rng(0).standard_normal((4000, 16), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = datasets.Dataset.from_dict({"number": range(4000)})

@@ -25,7 +25,7 @@ APP = Path(__file__).parents[2] / "space" / "app.py"
 INPUTS = {"text": ("action", "object"), "image": ("image",), "both": ("action", "object", "image")}
 ALONE = """
 import runpy, sys
-for name in ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "index_vrf", "pipeline_vrf"):
+for name in ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "retrieval_vrf"):
     sys.modules[name] = None  # importing it fails, as where this project is not installed
 runpy.run_path(sys.argv[1], run_name="__main__")
 """

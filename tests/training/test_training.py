@@ -21,6 +21,7 @@ from recipeflow.evaluation.ranking import evaluate
 from recipeflow.training.runs import prepare_run
 from recipeflow.training.settings import PRESETS, TrainingConfig
 from recipeflow.training.trainer import VRFTrainer
+from tests.model_helpers import DeviceReads
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
 from tests.training.launching import run_script
 
@@ -292,6 +293,16 @@ def test_a_loss_that_is_no_number_stops_with_the_place(tmp_path):
     trainer = VRFTrainer(run.model, run.processor, config, run.train_data, tmp_path / "run", show_progress=False)
     with pytest.raises(TrainingDivergedError, match="epoch 1, batch 1"):
         trainer.train()
+
+
+def test_a_step_waits_for_nothing_but_its_loss():
+    """The loop checks the loss and records it; a GPU waits for these two numbers and for no other."""
+    trainer = make_trainer(TrainingConfig(epochs=1, recipes_per_batch=4, max_grad_norm=1.0), None)
+    trainer.embedder.train()
+    batch, images = next(trainer.load_epoch(0, done=0))
+    with DeviceReads() as reads:
+        trainer.training_step(batch, images)
+    assert reads.found == ["_local_scalar_dense"] * 2
 
 
 def test_features_of_another_backbone_are_refused():

@@ -1,15 +1,25 @@
-"""Search among the post-action images that were embedded with a Visual Recipe Flow model.
+"""Search with a Visual Recipe Flow model: its index of pictures, how sure it is of an answer, and a pipeline.
+
+    pipe = pipeline("post-action-retrieval", model=repo, trust_remote_code=True)
+    pipe({"action": "千切り", "object": "キャベツ", "image": "cabbage.jpg"}, top_k=5)
 
 An index is the folder `index` beside a saved model: the candidates (`rows.parquet`, images inside), their embeddings
-(`vectors.faiss`, read by `datasets`' own FAISS integration) and what they were made with (`index.json`). Where the
-model was calibrated, every answer has a confidence.
+(`vectors.faiss`, read by `datasets`' own FAISS integration) and what they were made with (`index.json`).
+
+A confidence is the softmax over all candidates of their similarity divided by a temperature, fitted on queries that
+the model had not seen. A query that lacks its picture or its context knows less, so each kind of query has its own
+temperature, and its own threshold below which the model is not sure. `calibration.json` beside the weights holds both
+for every kind, and what they were measured on.
 
 This file travels with every saved model that has an index and imports nothing of the project.
 """
 
 import io
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +28,19 @@ import faiss
 import numpy as np
 import torch
 from PIL import Image
-from transformers import ProcessorMixin
+from transformers import BatchFeature, Pipeline, PreTrainedModel, ProcessorMixin
 
 try:
-    from .calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
     from .configuration_vrf import READ_ROLES, VRFConfig, weights_digest
-    from .package_vrf import INDEX as FOLDER
-    from .package_vrf import INDEX_ABOUT as ABOUT
+    from .package_vrf import CALIBRATION, INDEX, INDEX_ABOUT, RETRIEVAL
 except ImportError:
-    if __package__:  # inside a package the sibling exists: the error is a real one
+    if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from calibration_vrf import COMPLETE, Kind, VRFCalibration, confidences, optional_parts
     from configuration_vrf import READ_ROLES, VRFConfig, weights_digest
-    from package_vrf import INDEX as FOLDER
-    from package_vrf import INDEX_ABOUT as ABOUT
+    from package_vrf import CALIBRATION, INDEX, INDEX_ABOUT, RETRIEVAL
 
+INDEX_FORMAT, CALIBRATION_FORMAT = 1, 2
 ROWS, VECTORS = "rows.parquet", "vectors.faiss"
-FORMAT = 1
 EMBEDDING = "embedding"
 """The name of the FAISS index on the table of candidates."""
 
@@ -44,12 +50,142 @@ PARTS = {"action": "actions", "object": "objects", "image": "pre_images", "conte
 CHUNK = 65_536
 """Candidates compared at a time where a confidence needs all of them."""
 
+TASK = "post-action-retrieval"
+KIND = "kind"
+"""Under this name the number of a query's kind goes past the model: what is missing decides how sure to be."""
+
+Kind = tuple[str, ...]
+"""A kind of query: the parts that it lacks; none of them for a complete one."""
+
+COMPLETE: Kind = ()
+
+
+def optional_parts(parts: Sequence[str]) -> list[str]:
+    """Which parts of a query may be missing: a picture where there are words, and always the context.
+
+    Args:
+        parts: What a model's queries are made of, `model.config.query_parts`.
+    """
+    has_words = "action" in parts or "object" in parts
+    return [name for name in parts if name == "context" or (name == "image" and has_words)]
+
+
+def query_kinds(parts: Sequence[str]) -> list[Kind]:
+    """All kinds of queries that a model can take, the complete ones first."""
+    optional = optional_parts(parts)
+    return [kind for size in range(len(optional) + 1) for kind in combinations(optional, size)]
+
+
+def kind_of(query: Mapping[str, Any], parts: Sequence[str]) -> Kind:
+    """The kind of one query. A context in which no part has words is none."""
+    context = query.get("context")
+    given = {"image": query.get("image") is not None, "context": bool(context) and any(context.values())}
+    return tuple(name for name in optional_parts(parts) if not given[name])
+
+
+def name_kind(kind: Kind) -> str:
+    """A kind for a person: `complete`, `no image`, `no image or context`."""
+    return f"no {' or '.join(kind)}" if kind else "complete"
+
+
+@dataclass(frozen=True)
+class VRFScale:
+    """What turns the similarities of one kind of query into confidences.
+
+    Args:
+        temperature: What similarities are divided by.
+        min_confidence: Below it, the model is not sure of its first answer.
+    """
+
+    temperature: float
+    min_confidence: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature > 0 and 0 < self.min_confidence <= 1):
+            raise ValueError(f"temperature {self.temperature}, min_confidence {self.min_confidence}")
+
+
+@dataclass(frozen=True)
+class VRFCalibration:
+    """The scales of a model.
+
+    Args:
+        scales: One for each kind of query that the model can take.
+        weights: The digest of the model's weights; another model needs other scales.
+        about: All of the file: what the numbers rest on.
+    """
+
+    scales: Mapping[Kind, VRFScale]
+    weights: str
+    about: dict[str, Any]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "VRFCalibration | None":
+        """Read the calibration of a model's folder; None where it has none.
+
+        Raises:
+            ValueError: If there is one that cannot be read, or one of an older format.
+        """
+        path = Path(folder) / CALIBRATION
+        if not path.is_file():
+            return None
+        try:
+            about = json.loads(path.read_text(encoding="utf-8"))
+            if about["format"] != CALIBRATION_FORMAT:
+                raise ValueError(f"format {about['format']}, where this code reads {CALIBRATION_FORMAT}")
+            rows = {COMPLETE: about} | {tuple(row["without"]): row for row in about["incomplete"]}
+            scales = {
+                kind: VRFScale(float(row["temperature"]), float(row["min_confidence"])) for kind, row in rows.items()
+            }
+            return cls(scales, str(about["weights"]), about)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"expected a calibration in {path}, found: {type(error).__name__}: {error}; make it again with "
+                "`vrf calibrate`, or delete the file to go without"
+            ) from error
+
+    def check_weights(self, digest: str) -> None:
+        """Make sure that it is the calibration of the model with these weights.
+
+        Raises:
+            ValueError: If it is another's.
+        """
+        if digest != self.weights:
+            raise ValueError(
+                f"expected the calibration of this model's weights ({digest[:12]}…), found that of others "
+                f"({self.weights[:12]}…); run `vrf calibrate` again, or delete {CALIBRATION} to go without"
+            )
+
+    def scale(self, kind: Kind) -> VRFScale:
+        """The scale of a kind of query.
+
+        Raises:
+            ValueError: If that kind was not calibrated.
+        """
+        if kind not in self.scales:
+            raise ValueError(
+                f"expected a calibration of queries with {name_kind(kind)}, found only those of: "
+                f"{', '.join(map(name_kind, self.scales))}; run `vrf calibrate` again"
+            )
+        return self.scales[kind]
+
+
+def confidences(scores: np.ndarray, log_totals: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
+    """The probability of each answer to be the right one, given that one of the candidates is.
+
+    Args:
+        scores: Similarities, queries x answers.
+        log_totals: For each query, the logarithm of the sum over all candidates of exp(similarity / temperature).
+        temperatures: For each query, that of its kind.
+    """
+    return np.exp(np.minimum(scores.astype(np.float64) / temperatures[:, None] - log_totals[:, None], 0.0))
+
 
 class VRFIndex:
     """Candidates and their embeddings.
 
     Args:
-        rows: One row a distinct post-action image, with a FAISS index of their unit vectors, by inner product.
+        rows: One row per distinct post-action image, with a FAISS index of their unit vectors, by inner product.
         about: What they were made with: `weights` is the digest of the model's weights.
         calibration: Of the same model; without it answers have no confidence.
 
@@ -73,16 +209,16 @@ class VRFIndex:
             ValueError: If there is no index, or one of the two is damaged.
         """
         calibration = VRFCalibration.load(folder)
-        folder = Path(folder) / FOLDER
-        if not (folder / ABOUT).is_file():
+        folder = Path(folder) / INDEX
+        if not (folder / INDEX_ABOUT).is_file():
             raise ValueError(
                 f"expected an index of candidates in {folder}, found none; make one with `vrf index VRF --model "
                 "FOLDER`, where FOLDER is a model of yours: `vrf pull model` makes one of a model on the Hub"
             )
         try:
-            about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-            if about["format"] != FORMAT:
-                raise ValueError(f"format {about['format']}, where this code reads {FORMAT}")
+            about = json.loads((folder / INDEX_ABOUT).read_text(encoding="utf-8"))
+            if about["format"] != INDEX_FORMAT:
+                raise ValueError(f"format {about['format']}, where this code reads {INDEX_FORMAT}")
             # Cached by content: by itself `datasets` goes by a file's name and time, and could bring back older rows.
             cache = Path(datasets.config.HF_DATASETS_CACHE) / f"vrf-index-{about['rows_sha256']}"
             rows = datasets.Dataset.from_parquet(str(folder / ROWS), cache_dir=str(cache))
@@ -135,7 +271,7 @@ class VRFIndex:
         and all rows of a query share `sure`: whether the first one's confidence is high enough.
 
         Args:
-            queries: Embeddings, one row a query.
+            queries: Embeddings, one row per query.
             k: How many candidates.
             min_confidence: What is high enough; by default what the calibration found for the kind of each query.
             kinds: What each query lacks, as `kind_of` tells it; by default all are complete.
@@ -260,4 +396,73 @@ def unknown_words(queries: Sequence[Mapping[str, Any]], processor: ProcessorMixi
     return list(missed_words(queries, processor))
 
 
-__all__ = ["VRFIndex", "arrange_queries", "missed_words", "unknown_words"]
+class PostActionRetrievalPipeline(Pipeline):
+    """Find the pictures that show an object after an action.
+
+    Args:
+        model: A `VRFModel`.
+        index: Its candidates, or the folder of a model that has them; by default those of the model's repository.
+    """
+
+    _load_processor = True
+    _load_tokenizer = False
+    _load_image_processor = False
+    _load_feature_extractor = False
+
+    def __init__(self, model: PreTrainedModel, index: VRFIndex | str | Path | None = None, **kwargs: Any) -> None:
+        super().__init__(model=model, **kwargs)
+        if self.processor is None:
+            raise ValueError("expected a processor, found none; pass processor=… along with a model in memory")
+        model.check_processor(self.processor)
+        self.index = index if isinstance(index, VRFIndex) else VRFIndex.load(index or model.find_folder())
+        self.index.check_model(model)
+
+    def _sanitize_parameters(
+        self, top_k: int | None = None, min_confidence: float | None = None, k: int | None = None
+    ) -> tuple[dict, dict, dict]:
+        """`k`, the name that `Retriever.search` has for `top_k`, is understood, too."""
+        given = {"top_k": k if top_k is None else top_k, "min_confidence": min_confidence}
+        return {}, {}, {name: value for name, value in given.items() if value is not None}
+
+    def preprocess(self, query: Mapping[str, Any]) -> BatchFeature:
+        """Words and picture to tensors, and what the query lacks; the processor warns of unknown words."""
+        config = self.model.config
+        inputs = self.processor(**arrange_queries([query], config))
+        kinds = query_kinds(config.query_parts)
+        inputs[KIND] = torch.tensor([kinds.index(kind_of(query, config.query_parts))])
+        return inputs
+
+    def _forward(self, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        given = {name: tensor for name, tensor in inputs.items() if name != KIND}
+        return {"query_embeds": self.model.get_query_embeds(**given).float(), KIND: inputs[KIND]}
+
+    def postprocess(
+        self, outputs: Mapping[str, torch.Tensor], top_k: int = 5, min_confidence: float | None = None
+    ) -> list[dict[str, Any]]:
+        """The nearest candidates, the best first, as rows with a `score`.
+
+        A calibrated model adds its `confidence` in each, and whether it is `sure` of the first.
+        """
+        kind = query_kinds(self.model.config.query_parts)[int(outputs[KIND])]
+        return self.index.nearest(outputs["query_embeds"].numpy(), top_k, min_confidence, [kind])[0]
+
+
+CUSTOM_PIPELINES = {TASK: {"impl": RETRIEVAL, "pt": ["AutoModel"], "type": "multimodal"}}
+"""What `config.json` has to say for `pipeline` to find this class."""
+
+__all__ = [
+    "CUSTOM_PIPELINES",
+    "TASK",
+    "PostActionRetrievalPipeline",
+    "VRFCalibration",
+    "VRFIndex",
+    "VRFScale",
+    "arrange_queries",
+    "confidences",
+    "kind_of",
+    "missed_words",
+    "name_kind",
+    "optional_parts",
+    "query_kinds",
+    "unknown_words",
+]

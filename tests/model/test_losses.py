@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 import modeling_vrf
-from losses_vrf import batch_loss, contrastive_loss, triplet_loss
+from modeling_vrf import batch_loss, contrastive_loss, triplet_loss
 from tests.model_helpers import reference_loss, small_config
 
 LOSSES = [triplet_loss, contrastive_loss]
@@ -152,18 +152,25 @@ def test_the_contrastive_loss_is_the_naive_one_and_spares_rows_of_one_image():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_batch_of_one_image_is_refused(loss):
-    with pytest.raises(ValueError, match=r"at least two different images.*found a batch of 1 with one image"):
+def test_a_single_pair_is_refused(loss):
+    with pytest.raises(ValueError, match=r"at least two pairs, to have negatives, found a batch of 1; put more recip"):
         loss(circle((0,)), circle((5,)))
-    with pytest.raises(ValueError, match=r"found a batch of 3 with one image; put more recipes"):
-        loss(circle((0, 1, 2)), circle((3, 3, 3)), torch.tensor([5, 5, 5]))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_pairs_of_one_image_teach_nothing(loss):
+    """That all rows show one image is known on the device alone: there is neither an error, a loss nor a gradient."""
+    queries = circle((0, 1, 2)).requires_grad_()
+    nothing = loss(queries, circle((3, 3, 3)), torch.tensor([5, 5, 5]))
+    nothing.backward()
+    assert nothing == 0 and torch.equal(queries.grad, torch.zeros_like(queries))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_other_bad_input_is_refused(loss):
     with pytest.raises(ValueError, match=r"found shapes \(2, 2\) and \(3, 2\)"):
         loss(circle((0, 1)), circle((0, 1, 2)))
-    with pytest.raises(ValueError, match=r"expected 2 image_ids, one a pair, found shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"expected 2 image_ids, one per pair, found shape \(3,\)"):
         loss(circle((0, 1)), circle((0, 1)), torch.tensor([1, 2, 3]))
 
 

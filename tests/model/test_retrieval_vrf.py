@@ -7,11 +7,12 @@ from pathlib import Path
 import datasets
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
-from index_vrf import VRFIndex
-from pipeline_vrf import PostActionRetrievalPipeline
+from modeling_vrf import VRFModel
 from recipeflow.search import Retriever
+from retrieval_vrf import PostActionRetrievalPipeline, VRFIndex
 from tests.model.test_hub_package import ROOT, run_isolated
 from tests.search.searching import make_hub_cache, make_table, own_cache, write_calibration  # noqa: F401  (autouse)
 
@@ -59,6 +60,19 @@ else:
 """
 
 
+ASK_EACH = """
+import json
+from transformers import pipeline
+
+answers = []
+for model in {models!r}:
+    pipe = pipeline("post-action-retrieval", model=model, trust_remote_code=True)
+    rows = pipe({{"action": "切", "object": "トマト", "image": {image!r}}}, top_k=3)
+    answers.append([[row["score"], row["recipe_id"], row["frame"]] for row in rows])
+print(json.dumps(answers))
+"""
+
+
 def answers_here(folder: Path) -> list:
     retriever = Retriever.from_pretrained(folder / "model")
     pictures = [query.get("image") and folder / query["image"] for query in QUERIES]
@@ -85,15 +99,53 @@ def test_a_fresh_process_gets_the_same_answers(folder, tmp_path, where):
 
 
 def test_the_package_has_the_code_and_says_so(folder):
-    for name in ("index_vrf.py", "pipeline_vrf.py", "calibration_vrf.py", "configuration_vrf.py"):
+    for name in ("retrieval_vrf.py", "package_vrf.py", "modeling_vrf.py", "configuration_vrf.py"):
         assert (folder / "model" / name).read_bytes() == (ROOT / name).read_bytes()
-    assert not (folder / "bare" / "pipeline_vrf.py").exists()
+    assert not (folder / "bare" / "retrieval_vrf.py").exists()
     config = json.loads((folder / "model" / "config.json").read_text())
     bare = json.loads((folder / "bare" / "config.json").read_text())
-    assert (
-        config.pop("custom_pipelines")["post-action-retrieval"]["impl"] == "pipeline_vrf.PostActionRetrievalPipeline"
-    )
+    named = config.pop("custom_pipelines")["post-action-retrieval"]["impl"]
+    assert named == "retrieval_vrf.PostActionRetrievalPipeline"
     assert config == bare
+
+
+def make_earlier(model: Path, folder: Path) -> Path:
+    """A model as earlier versions saved it: losses, index and pipeline in files of their own."""
+    shutil.copytree(model, folder)
+    (folder / "retrieval_vrf.py").rename(folder / "index_vrf.py")
+    (folder / "pipeline_vrf.py").write_text("from .index_vrf import PostActionRetrievalPipeline\n")
+    (folder / "losses_vrf.py").write_text("EARLIER = True\n")
+    code = (folder / "modeling_vrf.py").read_text(encoding="utf-8")
+    (folder / "modeling_vrf.py").write_text(code.replace("try:\n", "try:\n    from .losses_vrf import EARLIER\n", 1))
+    config = (folder / "config.json").read_text().replace("retrieval_vrf.", "pipeline_vrf.")
+    (folder / "config.json").write_text(config)
+    return folder
+
+
+def test_a_model_of_earlier_files_loads_answers_and_is_saved_with_todays(folder, tmp_path, caplog):
+    earlier = make_earlier(folder / "model", tmp_path / "earlier")
+    model, today = VRFModel.from_pretrained(earlier), VRFModel.from_pretrained(folder / "model")
+    queries = {"actions": ["切", "千切り"], "objects": "トマト", "images": [folder / "before.jpg", None]}
+    assert torch.equal(model.encode_queries(**queries), today.encode_queries(**queries))
+    model.save_pretrained(tmp_path / "copy")
+    indexed = shutil.copytree(earlier, tmp_path / "indexed")
+    Retriever.from_pretrained(indexed).save(indexed)
+    assert not caplog.text
+    todays = {path.name for path in (folder / "model").glob("*_vrf.py")}
+    assert {path.name for path in (tmp_path / "copy").glob("*_vrf.py")} == todays
+    for name in ("copy", "indexed"):
+        config = json.loads((tmp_path / name / "config.json").read_text())
+        named = config["custom_pipelines"]["post-action-retrieval"]["impl"]
+        assert named == "retrieval_vrf.PostActionRetrievalPipeline"
+        assert all((tmp_path / name / code).read_bytes() == (ROOT / code).read_bytes() for code in todays)
+    code = ASK_EACH.format(
+        models=[str(tmp_path / name) for name in ("earlier", "copy", "indexed")], image=str(folder / "before.jpg")
+    )
+    answers = json.loads(run_isolated(code, tmp_path / "process"))
+    (expected,) = [row[:3] for row in answers_here(folder)[:1]]
+    for rows in answers:
+        assert [row[1:] for row in rows] == [row[2:4] for row in expected]
+        assert [row[0] for row in rows] == pytest.approx([row[0] for row in expected], abs=1e-4)
 
 
 def test_mistakes_are_told(folder):
