@@ -25,7 +25,7 @@ import statistics
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -146,7 +146,7 @@ class QuietFiles(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serve_files(folder: Path) -> Iterator[str]:
+def serve_files(folder: Path) -> Generator[str]:
     """Serve a folder on loopback."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietFiles, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import shorten
@@ -71,7 +71,7 @@ def connect(token: str | None, needed: bool) -> HfApi:
 
 
 @contextmanager
-def telling(api: HfApi, repo_id: str) -> Iterator[None]:
+def telling(api: HfApi, repo_id: str) -> Generator[None]:
     """Tell whatever the Hub's client raises in this block as one of our errors."""
     try:
         yield

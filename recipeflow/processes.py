@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from multiprocessing import active_children, parent_process
 from threading import Thread, current_thread, main_thread
@@ -88,7 +88,7 @@ def from_main(item: Item) -> Item:
 
 
 @contextmanager
-def no_interrupts() -> Iterator[None]:
+def no_interrupts() -> Generator[None]:
     """Processes that are started here leave Ctrl-C to this one, and print no traceback of their own."""
     if current_thread() is not main_thread():
         yield
@@ -111,7 +111,7 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def dropping_work() -> Iterator[None]:
+def dropping_work() -> Generator[None]:
     """When the work is given up, at Ctrl-C for instance, end the workers instead of waiting for what they are at."""
     try:
         yield
@@ -125,7 +125,7 @@ _forks_ignore_interrupts = False
 
 
 @contextmanager
-def forks_ignoring_interrupts() -> Iterator[None]:
+def forks_ignoring_interrupts() -> Generator[None]:
     """The same as `no_interrupts` for processes that a library forks whenever it likes: this one stays stoppable."""
     global _forks_ignore_interrupts
     previous, _forks_ignore_interrupts = _forks_ignore_interrupts, True

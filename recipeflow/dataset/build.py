@@ -217,7 +217,7 @@ def _manifest(
         },
         "configs": {
             config: {
-                "rows": info.splits["train"].num_examples,
+                "rows": (info.splits or {})["train"].num_examples,
                 "bytes": info.download_size,
                 "files": sorted(path.name for path in (folder / config).iterdir()),
             }

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 import av
+from av.stream import Discard, Disposition
 from PIL import Image
 
 from recipeflow.errors import BrokenVideoError
@@ -81,7 +82,7 @@ class Video:
 
     def _choose_stream(self) -> av.VideoStream:
         """The first video stream, with its sampling step; a picture of the cover is none."""
-        cover = av.stream.Disposition.attached_pic
+        cover = Disposition.attached_pic
         streams = [stream for stream in self.container.streams.video if not stream.disposition & cover]
         # FFmpeg gives no decoder where the file ends within the first frame, and crashes when asked for frames then.
         if not streams or streams[0].codec_context is None:
@@ -95,7 +96,7 @@ class Video:
         # Sound that is missing at the end of a cut file would end the reading of pictures that are there.
         for other in self.container.streams:
             if other.index != streams[0].index:
-                other.discard = av.stream.Discard.all
+                other.discard = Discard.all
         # Videos run side by side in processes. More threads here would take cores from each other, and hold back
         # frames that a cut file then never gives.
         streams[0].codec_context.thread_count = 1

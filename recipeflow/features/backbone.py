@@ -14,7 +14,7 @@ import io
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -172,7 +172,7 @@ def lanes_and_threads(device: torch.device) -> tuple[int, int]:
 
 
 @contextmanager
-def intra_op_threads(count: int) -> Iterator[None]:
+def intra_op_threads(count: int) -> Generator[None]:
     """Let torch compute each operation on this many threads, inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
