@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from recipeflow.errors import LaunchError, VRFError
 
 if TYPE_CHECKING:
+    import torch
     from accelerate import PartialState
 
 SIZES = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
@@ -52,6 +53,12 @@ def join_processes() -> PartialState:
     return state
 
 
+def device_of(state: PartialState) -> torch.device:
+    """Where this process computes."""
+    assert state.device is not None  # only before the state is set up, which its constructor does
+    return state.device
+
+
 def refuse_launch(command: str) -> None:
     """Refuse several processes for a command that does not share its work between them.
 
@@ -68,20 +75,20 @@ def refuse_launch(command: str) -> None:
 
 def decide_in_main(work: Callable[[], Item]) -> Item:
     """Let the main process do this, and give all of them what it returns; if it refuses, all of them do."""
-    outcome: Item | VRFError | None = None
+    outcome: tuple[Item] | VRFError | None = None
     if join_processes().is_main_process:
         try:
-            outcome = work()
+            outcome = (work(),)
         except VRFError as error:
             outcome = error
-    outcome = from_main(outcome)
-    if isinstance(outcome, VRFError):
-        raise outcome
-    return outcome
+    decided = from_main(outcome)
+    if isinstance(decided, VRFError):
+        raise decided
+    return decided[0]
 
 
-def from_main(item: Item) -> Item:
-    """What the main process has, in every process."""
+def from_main(item: Item | None) -> Item:
+    """What the main process has, in every process; all others may come with ``None``."""
     from accelerate.utils import broadcast_object_list
 
     return broadcast_object_list([item])[0]
@@ -106,7 +113,8 @@ def follow_parent() -> None:
 
 
 def _end_with_parent() -> None:
-    parent_process().join()
+    if (parent := parent_process()) is not None:
+        parent.join()
     os._exit(1)
 
 

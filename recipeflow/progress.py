@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from typing import Self, TypeVar
 
@@ -151,7 +151,7 @@ def progress_bar(
     label: str,
     unit: str | None = None,
     size: Callable[[Item], int] = lambda item: 1,
-) -> Iterator[Item]:
+) -> Generator[Item]:
     """Pass items through and show how far they are.
 
     Args:

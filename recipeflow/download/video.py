@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import av
 from av.stream import Discard, Disposition
@@ -134,7 +135,8 @@ def encode_jpeg(frame: av.VideoFrame, quality: int) -> bytes:
     """A decoded frame as JPEG, upright."""
     # Pillow keeps a pixel in four bytes too, and takes these as they are, without a copy.
     plane = frame.reformat(format="rgb0", threads=1).planes[0]
-    picture = Image.frombuffer("RGBX", (frame.width, frame.height), plane, "raw", "RGBX", plane.line_size, 1)
+    pixels: Any = plane  # a buffer, which Pillow takes and its annotations leave out
+    picture = Image.frombuffer("RGBX", (frame.width, frame.height), pixels, "raw", "RGBX", plane.line_size, 1)
     if (turn := _turn(frame)) is not None:
         picture = picture.transpose(turn)
     buffer = io.BytesIO()
@@ -145,5 +147,6 @@ def encode_jpeg(frame: av.VideoFrame, quality: int) -> bytes:
 def _turn(frame: av.VideoFrame) -> Image.Transpose | None:
     if "DISPLAYMATRIX" not in frame.side_data:
         return None
-    matrix = struct.unpack("=9i", bytes(frame.side_data["DISPLAYMATRIX"]))
+    data: Any = frame.side_data["DISPLAYMATRIX"]  # a buffer; the annotations of PyAV end in a list of them
+    matrix = struct.unpack("=9i", bytes(data))
     return TURNS.get(tuple((number > 0) - (number < 0) for number in (*matrix[0:2], *matrix[3:5])))

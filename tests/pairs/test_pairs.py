@@ -28,7 +28,7 @@ def numbered(dataset: Path) -> tuple[Pairs, list[tuple[str, int]]]:
         for column in ("pre_frame", "post_frame")
     )
     stats = FeatureStats(len(pre), len(frames), 0, 0, None, 0.0)
-    features = FeatureTable(torch.zeros(len(frames), 1), pre, post, "none", "none", "fp32", Path("cache"), stats)
+    features = FeatureTable(torch.zeros(1, len(frames), 1), pre, post, "none", "none", "fp32", Path("cache"), stats)
     return load_pairs(dataset, features), list(frames)
 
 
