@@ -121,4 +121,4 @@ def _server_says(error: HfHubHTTPError, api: HfApi) -> str:
 
 
 def _hide(text: str, api: HfApi) -> str:
-    return text.replace(api.token, "hf_…") if api.token else text
+    return text.replace(api.token, "hf_…") if isinstance(api.token, str) and api.token else text

@@ -87,9 +87,18 @@ class ModelPackage:
         """The card with what was measured."""
         evidence = read_evidence(self.config, self.run, results)
         calibration = _read_calibration(self.folder)
-        options = {"picture": next(iter(self.pictures), None), "has_index": self.has_index(), "licence": licence}
-        options |= {"calibration": calibration and calibration.about, "words": _choose_words(self.folder)}
-        return str(make_model_card(self.config, repo_id, evidence, self.trained_on, **options))
+        card = make_model_card(
+            self.config,
+            repo_id,
+            evidence,
+            self.trained_on,
+            picture=next(iter(self.pictures), None),
+            has_index=self.has_index(),
+            licence=licence,
+            calibration=calibration.about if calibration else None,
+            words=_choose_words(self.folder),
+        )
+        return str(card)
 
 
 def _read_config(model: Path) -> VRFConfig:
