@@ -101,7 +101,9 @@ def make_frames() -> dict[int, bytes]:
     random = np.random.default_rng(0)
     frames = {}
     for number in range(1, FRAMES + 1):
-        coarse = Image.fromarray(random.integers(0, 255, (9, 16, 3), np.uint8)).resize((640, 360), Image.BICUBIC)
+        coarse = Image.fromarray(random.integers(0, 255, (9, 16, 3), np.uint8)).resize(
+            (640, 360), Image.Resampling.BICUBIC
+        )
         buffer = io.BytesIO()
         coarse.save(buffer, "JPEG", quality=80)
         frames[number] = buffer.getvalue()
@@ -141,7 +143,7 @@ class QuietFiles(SimpleHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
 
 

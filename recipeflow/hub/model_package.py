@@ -103,10 +103,12 @@ class ModelPackage:
 
 def _read_config(model: Path) -> VRFConfig:
     try:
-        return VRFConfig.from_pretrained(model)
+        config = VRFConfig.from_pretrained(model)
     except (OSError, TypeError, ValueError) as error:
         message = f"expected a VRFModel, found another config.json in {model} ({error}); name a model of this project"
         raise ModelFolderError(message) from error
+    assert isinstance(config, VRFConfig)  # a tuple comes only with return_unused_kwargs
+    return config
 
 
 def _choose_words(model: Path) -> dict[str, str]:

@@ -31,7 +31,7 @@ from recipeflow.errors import SearchIndexError
 from recipeflow.features.compute import compute_features
 from recipeflow.files import StagedFolder, saving, write_json
 
-EXACT_UP_TO = 200_000
+EXACT_UP_TO: int = 200_000
 """Candidates up to which every one is compared; beyond, FAISS looks only where the nearest are likely."""
 
 PROBED = 1 / 32
