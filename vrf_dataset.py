@@ -179,7 +179,9 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
             citation=CITATION,
         )
 
-    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+    def _split_generators(
+        self, dl_manager: datasets.DownloadManager | datasets.StreamingDownloadManager
+    ) -> list[datasets.SplitGenerator]:
         release = self.config.data_dir
         if release is None:
             raise UsageError(NO_DATA_DIR)

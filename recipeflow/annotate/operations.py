@@ -311,7 +311,7 @@ class Operation(typing.Protocol):
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
+        """Carry it out; ``effects`` notes what else changes with it."""
         ...
 
 
