@@ -74,10 +74,12 @@ test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font f
 INSTALL_CHROMIUM := { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
 	&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk > /dev/null; } || true
 
-check: $(DEV) $(TSC)  ## Lint; check format, spelling, types of the pages, workflows and citation
+check: $(DEV) $(TSC)  ## Lint; check format, spelling, types, imports between rooms, workflows and citation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/typos
+	$(BIN)/ty check
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(NODE) $(TSC) --project recipeflow/web/tsconfig.json
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff

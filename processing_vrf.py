@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import timm
+import timm.data
 import torch
 from PIL import Image, ImageOps
 from tokenizers import Tokenizer
@@ -87,15 +87,22 @@ class VRFProcessor(ProcessorMixin):
         wrapped = PreTrainedTokenizerFast(
             tokenizer_object=tokenizer, pad_token=PAD, unk_token=UNKNOWN, split_special_tokens=True
         )
-        data_config = timm.data.resolve_data_config(timm.get_pretrained_cfg(backbone).to_dict())
+        pretrained = timm.get_pretrained_cfg(backbone)
+        if pretrained is None:
+            raise ValueError(f"expected the name of a timm model, found {backbone!r}")
+        data_config = timm.data.resolve_data_config(pretrained.to_dict())
         return cls(wrapped, data_config, describe_words(tokenizer.get_vocab().keys() - {PAD, UNKNOWN}))
 
     @classmethod
     def _load_tokenizer_from_pretrained(
-        cls, sub_processor_type: str, pretrained_model_name_or_path: str | PathLike, **kwargs: Any
+        cls,
+        sub_processor_type: str,
+        pretrained_model_name_or_path: str | PathLike,
+        subfolder: str = "",
+        **kwargs: Any,
     ) -> PreTrainedTokenizerFast:
         """Load the vocabulary as what it is: transformers would want to run the repository's code to find out."""
-        return PreTrainedTokenizerFast.from_pretrained(pretrained_model_name_or_path, **kwargs)
+        return PreTrainedTokenizerFast.from_pretrained(pretrained_model_name_or_path, subfolder=subfolder, **kwargs)
 
     @property
     def vocab_size(self) -> int:
@@ -240,7 +247,8 @@ def _phrase_text(phrase: Phrase, row: int, name: str) -> str:
 
 
 def _load_images(images: ImageLike | Sequence[ImageLike | None], name: str) -> list[Image.Image | None]:
-    batch = [images] if isinstance(images, ImageLike) and getattr(images, "ndim", 3) < 4 else list(images)
+    is_stack = isinstance(images, np.ndarray | torch.Tensor) and images.ndim >= 4
+    batch: list[Any] = [images] if isinstance(images, ImageLike) and not is_stack else [*images]
     if not batch:
         raise ValueError(f"expected at least one image in {name}, found an empty list")
     return [None if image is None else _load_image(image, f"row {row} of {name}") for row, image in enumerate(batch)]

@@ -48,7 +48,10 @@ def absolute_links(text: str, source: str | None, version: str) -> str:
 
 def read_version() -> str:
     """The version in ``recipeflow/__init__.py``, which is not imported: what it needs may not be installed yet."""
-    return re.search(r'__version__ = "(.+)"', (ROOT / "recipeflow" / "__init__.py").read_text(encoding="utf-8"))[1]
+    path = ROOT / "recipeflow" / "__init__.py"
+    if (found := re.search(r'__version__ = "(.+)"', path.read_text(encoding="utf-8"))) is None:
+        raise ValueError(f"expected __version__ in {path}, found none; write the version there")
+    return found[1]
 
 
 project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -78,7 +78,7 @@ LINE = {
     "starts": [NUMBER],
     "ends": [NUMBER],
 }
-FEATURES = {
+FEATURES: dict[str, dict[str, Any]] = {
     "recipes": {
         "recipe_id": TEXT,
         "title": TEXT,
@@ -145,6 +145,7 @@ class VRFDatasetConfig(datasets.BuilderConfig):
 class VRFDataset(datasets.GeneratorBasedBuilder):
     """Builds the three tables from the release folder given as ``data_dir``."""
 
+    config: VRFDatasetConfig
     VERSION = VERSION
     BUILDER_CONFIG_CLASS = VRFDatasetConfig
     BUILDER_CONFIGS = [  # noqa: RUF012 - the name and type that datasets asks for
@@ -178,7 +179,9 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
             citation=CITATION,
         )
 
-    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+    def _split_generators(
+        self, dl_manager: datasets.DownloadManager | datasets.StreamingDownloadManager
+    ) -> list[datasets.SplitGenerator]:
         release = self.config.data_dir
         if release is None:
             raise UsageError(NO_DATA_DIR)
@@ -191,7 +194,7 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
         # The one list in the arguments is what datasets cuts into shards: dicts of recipe id to fold, in file order.
         shards = [{key: folds[key] for key in ids[start : start + size]} for start in range(0, len(ids), size)]
         train = datasets.SplitGenerator(
-            name=datasets.Split.TRAIN, gen_kwargs={"release": release, "source": info.source, "shards": shards}
+            name=str(datasets.Split.TRAIN), gen_kwargs={"release": release, "source": info.source, "shards": shards}
         )
         train.split_info.num_examples = sum(rows.values())  # gives the progress bar an end
         return [train]
@@ -217,7 +220,7 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
             return read_release(release, recipe_ids)
         return ParsedRelease(self.config.parsed).recipes(recipe_ids)
 
-    def _generate_examples(
+    def _generate_examples(  # ty: ignore[incompatible-method-override] gen_kwargs, as datasets has it
         self, release: str, source: str | None, shards: list[dict[str, int]]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         folds = {recipe_id: fold for shard in shards for recipe_id, fold in shard.items()}

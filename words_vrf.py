@@ -115,7 +115,8 @@ def describe_words(words: Iterable[str]) -> dict[str, Forms] | None:
     None where these are not installed.
     """
     try:  # by name, because transformers takes an import statement for a requirement of every saved model
-        fugashi, unidic = importlib.import_module("fugashi"), importlib.import_module("unidic_lite")
+        fugashi: Any = importlib.import_module("fugashi")
+        unidic: Any = importlib.import_module("unidic_lite")
     except ImportError:
         logger.info("fugashi and unidic-lite are not installed: readings of words are not stored")
         return None

@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from transformers import Trainer, TrainerCallback, TrainingArguments
@@ -18,12 +19,19 @@ Rows = dict[str, torch.Tensor]
 def make_model(backbone: str, vocab_size: int, inputs: Sequence[str], seed: int = 0) -> VRFModel:
     """A new model; its backbone has random weights and is never run."""
     torch.manual_seed(seed)
-    use = {f"use_{name}": name in inputs for name in ("action", "object", "image")}
-    return VRFModel(VRFConfig(backbone=backbone, vocab_size=vocab_size, **use))
+    config = VRFConfig(
+        backbone=backbone,
+        vocab_size=vocab_size,
+        use_action="action" in inputs,
+        use_object="object" in inputs,
+        use_image="image" in inputs,
+    )
+    return VRFModel(config)
 
 
 def plain_batch(data: PairTensors, batch: PairBatch) -> Rows:
     """The rows of a batch as the arguments of the model, one post-action image a row."""
+    assert isinstance(data.images, torch.Tensor)  # features, and not pixels
     features = data.images[batch.frames]
     rows = batch.words | {"post_features": features[batch.post], "image_ids": batch.image_ids}
     return rows if batch.pre is None else rows | {"pre_features": features[batch.pre]}
@@ -75,6 +83,6 @@ def trainer_seconds(model: VRFModel, config: TrainingConfig, batches: Sequence[R
             remove_unused_columns=False,
             use_cpu=not torch.cuda.is_available(),
         )
-        options = {"train_dataset": list(batches), "data_collator": lambda items: items[0], "callbacks": [clock]}
-        Trainer(model, arguments, **options).train()
+        rows: Any = list(batches)  # the Trainer takes whatever has a length and items
+        Trainer(model, arguments, train_dataset=rows, data_collator=lambda items: items[0], callbacks=[clock]).train()
     return clock.seconds / (len(batches) - 1)

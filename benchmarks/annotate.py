@@ -25,7 +25,7 @@ import statistics
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -101,7 +101,9 @@ def make_frames() -> dict[int, bytes]:
     random = np.random.default_rng(0)
     frames = {}
     for number in range(1, FRAMES + 1):
-        coarse = Image.fromarray(random.integers(0, 255, (9, 16, 3), np.uint8)).resize((640, 360), Image.BICUBIC)
+        coarse = Image.fromarray(random.integers(0, 255, (9, 16, 3), np.uint8)).resize(
+            (640, 360), Image.Resampling.BICUBIC
+        )
         buffer = io.BytesIO()
         coarse.save(buffer, "JPEG", quality=80)
         frames[number] = buffer.getvalue()
@@ -141,12 +143,12 @@ class QuietFiles(SimpleHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
 
 
 @contextmanager
-def serve_files(folder: Path) -> Iterator[str]:
+def serve_files(folder: Path) -> Generator[str]:
     """Serve a folder on loopback."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietFiles, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()

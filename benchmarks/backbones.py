@@ -94,7 +94,9 @@ def _seconds(network: torch.nn.Module, pixels: torch.Tensor) -> float:
 
 def _build(name: str) -> tuple[torch.nn.Module, torch.Tensor]:
     network = timm.create_model(name, num_classes=0).eval()
-    return network, torch.randn(BATCH, *timm.get_pretrained_cfg(name).input_size)
+    pretrained = timm.get_pretrained_cfg(name)
+    assert pretrained is not None  # create_model knows the name
+    return network, torch.randn(BATCH, *pretrained.input_size)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def link_frames(recipe: Recipe, target: Path) -> None:
         return
     target.mkdir(parents=True)
     for number in recipe.used_frames:
-        os.link(recipe.frame_path(number), target / frame_name(number))
+        os.link(recipe.frames_folder / frame_name(number), target / frame_name(number))
 
 
 def measure(release: Path, out: Path) -> dict[str, float]:

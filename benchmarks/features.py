@@ -35,6 +35,7 @@ from recipeflow.features.backbone import (
 )
 from recipeflow.features.cache import CacheKey, FeatureCache
 from recipeflow.features.compute import compute_share
+from recipeflow.processes import device_of
 
 TARGET = 0.90
 SIZE = 320
@@ -67,8 +68,8 @@ def make_dataset(folder: Path, frames: int) -> FrameIndex:
 
 def bare(backbone: str, batch_size: int, frames: int, memory_format: torch.memory_format) -> Callable[[], None]:
     """The forward pass alone, on pixels that are there already."""
-    device = PartialState().device
-    network = timm.create_model(backbone, num_classes=0).eval().to(device, memory_format=memory_format)
+    device = device_of(PartialState())
+    network = timm.create_model(backbone, num_classes=0).eval().to(device).to(memory_format=memory_format)
     pixels = torch.randn(batch_size, *transform_config(backbone)["input_size"])
     pixels = pixels.to(device, memory_format=memory_format)
 
@@ -82,7 +83,7 @@ def bare(backbone: str, batch_size: int, frames: int, memory_format: torch.memor
 
 def bare_in_lanes(backbone: str, batch_size: int, frames: int) -> Callable[[], None]:
     """The forward pass alone, but on every core by itself, as our side runs it."""
-    lanes, threads = lanes_and_threads(PartialState().device)
+    lanes, threads = lanes_and_threads(device_of(PartialState()))
     batch = bare(backbone, batch_size, batch_size, torch.channels_last)
 
     def run() -> None:
@@ -95,12 +96,12 @@ def bare_in_lanes(backbone: str, batch_size: int, frames: int) -> Callable[[], N
 
 def ours(backbone: str, batch_size: int, folder: Path, index: FrameIndex) -> Callable[[], None]:
     """All of it, into a new cache each time."""
-    state = PartialState()
+    device = device_of(PartialState())
     with tempfile.TemporaryDirectory() as scratch:
         weights = Path(scratch, "random.pth")
         torch.save(timm.create_model(backbone).state_dict(), weights)
-        network = FrozenBackbone(backbone, weights, state.device)
-    lanes, threads = lanes_and_threads(state.device)
+        network = FrozenBackbone(backbone, weights, device)
+    lanes, threads = lanes_and_threads(device)
 
     def run() -> None:
         with tempfile.TemporaryDirectory() as root, intra_op_threads(threads):
@@ -116,7 +117,7 @@ def main() -> None:
     parser.add_argument("--backbone", default="tf_efficientnet_lite0")
     parser.add_argument("--frames", type=int, default=96, help="a multiple of twice the batch size")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--batch-size", type=int, default=4 if PartialState().device.type == "cpu" else 64)
+    parser.add_argument("--batch-size", type=int, default=4 if device_of(PartialState()).type == "cpu" else 64)
     options = parser.parse_args()
     datasets.disable_progress_bars()
     with tempfile.TemporaryDirectory() as name:

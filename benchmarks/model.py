@@ -56,7 +56,7 @@ def main() -> int:
         for name, rows in results.items():
             cells = [[f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row.values()] for row in rows]
             Console().print(Table(name, list(rows[0]), cells).rich())
-    return 0 if all(row["ratio"] >= WANTED for rows in results.values() for row in rows) else 1
+    return 0 if all(float(row["ratio"]) >= WANTED for rows in results.values() for row in rows) else 1
 
 
 def compare(model: VRFModel, rows: int, rounds: int) -> list[dict[str, str | float]]:

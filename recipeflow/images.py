@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -32,7 +31,7 @@ def image_problem(data: bytes) -> str | None:
     return None
 
 
-def check_picture(path: Path, formats: Sequence[str] | None = None) -> None:
+def check_picture(path: Path, formats: list[str] | tuple[str, ...] | None = None) -> None:
     """Refuse a file that is no picture, before any work is done for it.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from multiprocessing import active_children, parent_process
 from threading import Thread, current_thread, main_thread
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from recipeflow.errors import LaunchError, VRFError
 
 if TYPE_CHECKING:
+    import torch
     from accelerate import PartialState
 
 SIZES = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
@@ -52,6 +53,12 @@ def join_processes() -> PartialState:
     return state
 
 
+def device_of(state: PartialState) -> torch.device:
+    """Where this process computes."""
+    assert state.device is not None  # only before the state is set up, which its constructor does
+    return state.device
+
+
 def refuse_launch(command: str) -> None:
     """Refuse several processes for a command that does not share its work between them.
 
@@ -68,27 +75,27 @@ def refuse_launch(command: str) -> None:
 
 def decide_in_main(work: Callable[[], Item]) -> Item:
     """Let the main process do this, and give all of them what it returns; if it refuses, all of them do."""
-    outcome: Item | VRFError | None = None
+    outcome: tuple[Item] | VRFError | None = None
     if join_processes().is_main_process:
         try:
-            outcome = work()
+            outcome = (work(),)
         except VRFError as error:
             outcome = error
-    outcome = from_main(outcome)
-    if isinstance(outcome, VRFError):
-        raise outcome
-    return outcome
+    decided = from_main(outcome)
+    if isinstance(decided, VRFError):
+        raise decided
+    return decided[0]
 
 
-def from_main(item: Item) -> Item:
-    """What the main process has, in every process."""
+def from_main(item: Item | None) -> Item:
+    """What the main process has, in every process; all others may come with ``None``."""
     from accelerate.utils import broadcast_object_list
 
     return broadcast_object_list([item])[0]
 
 
 @contextmanager
-def no_interrupts() -> Iterator[None]:
+def no_interrupts() -> Generator[None]:
     """Processes that are started here leave Ctrl-C to this one, and print no traceback of their own."""
     if current_thread() is not main_thread():
         yield
@@ -106,12 +113,13 @@ def follow_parent() -> None:
 
 
 def _end_with_parent() -> None:
-    parent_process().join()
+    if (parent := parent_process()) is not None:
+        parent.join()
     os._exit(1)
 
 
 @contextmanager
-def dropping_work() -> Iterator[None]:
+def dropping_work() -> Generator[None]:
     """When the work is given up, at Ctrl-C for instance, end the workers instead of waiting for what they are at."""
     try:
         yield
@@ -125,7 +133,7 @@ _forks_ignore_interrupts = False
 
 
 @contextmanager
-def forks_ignoring_interrupts() -> Iterator[None]:
+def forks_ignoring_interrupts() -> Generator[None]:
     """The same as `no_interrupts` for processes that a library forks whenever it likes: this one stays stoppable."""
     global _forks_ignore_interrupts
     previous, _forks_ignore_interrupts = _forks_ignore_interrupts, True

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -123,7 +123,7 @@ class ProgressDisplay:
         self.task = self.bar.add_task(label, total=total, completed=done, figures="")
         self.lines = ProgressLines(label, total, done) if shown and not draws else None
 
-    def __enter__(self) -> ProgressDisplay:
+    def __enter__(self) -> Self:
         self.bar.start()
         return self
 
@@ -151,7 +151,7 @@ def progress_bar(
     label: str,
     unit: str | None = None,
     size: Callable[[Item], int] = lambda item: 1,
-) -> Iterator[Item]:
+) -> Generator[Item]:
     """Pass items through and show how far they are.
 
     Args:

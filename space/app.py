@@ -25,7 +25,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 import datasets
 import gradio as gr
 from PIL import Image
-from transformers import Pipeline, pipeline
+from transformers import pipeline
 
 TASK = "post-action-retrieval"
 FORMATS = ("JPEG", "PNG", "WEBP")
@@ -55,7 +55,7 @@ class Model:
     """A model with the pictures that it searches."""
 
     name: str
-    pipe: Pipeline
+    pipe: Any  # a Pipeline of the code in the model's repository
 
     @property
     def inputs(self) -> list[str]:
@@ -99,7 +99,8 @@ def load_models(names: str) -> list[Model]:
 
 def _load_model(name: str) -> Model:
     try:
-        return Model(name, pipeline(TASK, model=name, trust_remote_code=True))
+        found: Any = pipeline  # its annotations know only the tasks of transformers
+        return Model(name, found(TASK, model=name, trust_remote_code=True))
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise SetupError(
             f"expected a model with an index in {name!r} (VRF_MODEL), found: {type(error).__name__}: {error}; train "
@@ -135,8 +136,8 @@ def split_words(phrase: str, model: Model) -> list[str]:
     best: list[list[str] | None] = [[]] + [None] * len(phrase)
     for end in range(1, len(phrase) + 1):
         for start in range(end):
-            word, before = phrase[start:end], best[start]
-            if before is None or (best[end] is not None and len(best[end]) <= len(before) + 1):
+            word, before, shortest = phrase[start:end], best[start], best[end]
+            if before is None or (shortest is not None and len(shortest) <= len(before) + 1):
                 continue
             if model.knows(word):
                 best[end] = [*before, word]
@@ -360,7 +361,7 @@ def make_page(environment: dict[str, str]) -> gr.Blocks:
             raise SetupError(f"expected the number of a fold in VRF_FOLD, found {fold!r}; 0 to 9, or leave it out")
         name = environment.get("VRF_DATASET")
         folder = Path(tempfile.mkdtemp(prefix="vrf-examples-"))
-        examples = load_examples(name, fold and int(fold), models, folder) if name else []
+        examples = load_examples(name, int(fold) if fold else None, models, folder) if name else []
     except SetupError as error:
         return build_error(str(error))
     note = f"From fold {fold}." if fold else "The models may have been trained on these."

@@ -26,14 +26,14 @@ def recipe_from_row(recipe_id: str, row: dict[str, Any]) -> Recipe:
     """
     parser = RecipeParser(recipe_id)
     recipe = parser.parse(row["annotation"])
-    if parser.problems:
+    if recipe is None or parser.problems:
         found = f"found {parser.problems[0].message}"
         raise DamagedDatabaseError(f"recipe {recipe_id}: expected it as it was imported, {found}; restore a backup")
-    sections = [
+    ingredients, instructions = (
         tuple(replace(line, text=text) for line, text in zip(lines, texts, strict=True))
         for lines, texts in zip(recipe.sections, row["texts"], strict=True)
-    ]
-    return replace(recipe, ingredients=sections[0], instructions=sections[1], title=row["title"], url=row["url"])
+    )
+    return replace(recipe, ingredients=ingredients, instructions=instructions, title=row["title"], url=row["url"])
 
 
 def words_of(recipe: Recipe) -> list:
@@ -54,10 +54,11 @@ def recipe_from_text(recipe_id: str, title: str, ingredients: str, instructions:
     for text in (ingredients, instructions):
         lines = filter(None, (normalise(_checked(line)) for line in text.splitlines()))
         sections.append(tuple(Line(_untagged(line, segmenter), line) for line in lines))
+    needed, steps = sections
     name = normalise(_checked(title))
-    if not name or not sections[1]:
+    if not name or not steps:
         raise RefusedError("text", "expected a title and at least one line of instructions, found none")
-    return Recipe(recipe_id, *sections, title=name)
+    return Recipe(recipe_id, needed, steps, title=name)
 
 
 def _untagged(line: str, segmenter: Segmenter) -> tuple[Word, ...]:

@@ -264,11 +264,11 @@ def from_rows(part: str, rows: Sequence[Any]) -> tuple:
 
 def blank_document(recipe: Recipe) -> Document:
     """The bare words of a recipe."""
-    sections = [
+    ingredients, instructions = (
         tuple(Line(tuple(replace(word, ne="O") for word in line.words), line.text) for line in lines)
         for lines in recipe.sections
-    ]
-    base = Recipe(recipe.id, *sections, title=recipe.title, url=recipe.url, frames_folder=recipe.frames_folder)
+    )
+    base = replace(recipe, ingredients=ingredients, instructions=instructions, flows=(), state_changes=())
     return Document(base)
 
 

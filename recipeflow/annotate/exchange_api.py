@@ -76,8 +76,8 @@ class ExchangeApi(Api):
         scratch = Path(tempfile.mkdtemp(prefix="vrf-export-"))
         try:
             name = f"{layer.name}-{form}"
-            options = {"release": self.workspace.release, "only": only, "done": query.get("done") == "true"}
-            export_layer(self.workspace.store, layer, scratch / name, form, **options)
+            release, done = self.workspace.release, query.get("done") == "true"
+            export_layer(self.workspace.store, layer, scratch / name, form, release=release, only=only, done=done)
             archive = shutil.make_archive(str(scratch / "export"), "zip", scratch, name)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)

@@ -40,7 +40,7 @@ class Item:
         return {"key": self.key, "kind": self.kind, "item": row}
 
 
-KINDS = {AnnotatedEntity: "entity", AnnotatedFlow: "flow", AnnotatedPair: "image"}
+KINDS: dict[type[Decision], str] = {AnnotatedEntity: "entity", AnnotatedFlow: "flow", AnnotatedPair: "image"}
 """What pages and the log call a decision; these words are saved, and stay."""
 
 

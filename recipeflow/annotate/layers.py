@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from recipeflow.release.recipe import Recipe
 
 
 @contextmanager
-def open_layer(db: Path, name: str) -> Iterator[tuple[Store, Layer]]:
+def open_layer(db: Path, name: str) -> Generator[tuple[Store, Layer]]:
     """A layer of a database, to look at.
 
     Raises:

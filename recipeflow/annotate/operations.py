@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
-from typing import Any, NamedTuple
+from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from typing import Any, ClassVar, NamedTuple
 
 from recipeflow.annotate import flows, objects, words
 from recipeflow.annotate.document import (
@@ -283,7 +282,7 @@ class Reconsider:
         return document.change(rejected=tuple(sorted(rejected)))
 
 
-OPERATIONS: dict[str, type] = {
+OPERATIONS: dict[str, type[Operation]] = {
     "tag": Tag,
     "retag": Retag,
     "reshape": Reshape,
@@ -309,7 +308,11 @@ _NAMES = {kind: name for name, kind in OPERATIONS.items()}
 class Operation(typing.Protocol):
     """One thing that a person does to a document."""
 
-    run: Callable[[Document, Effects], Document]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def run(self, document: Document, effects: Effects) -> Document:
+        """Carry it out; ``effects`` notes what else changes with it."""
+        ...
 
 
 class Applied(NamedTuple):
@@ -364,7 +367,7 @@ def _read(hint: Any, value: Any, where: str) -> Any:
     return value
 
 
-def _read_object(kind: type, value: Any, where: str) -> Any:
+def _read_object(kind: type[Any], value: Any, where: str) -> Any:
     if not isinstance(value, dict):
         raise RequestError(f"{where}: expected an object, found {show(value)}")
     hints = typing.get_type_hints(kind)

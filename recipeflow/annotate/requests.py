@@ -87,7 +87,7 @@ def _refused(request: Request, error: RefusedError) -> Response:
     return Json(error_body(error.code, error.reason, error.detail), 422)
 
 
-def _invalid_release(request: Request, error: VRFError) -> Response:
+def _invalid_release(request: Request, error: InvalidReleaseError | ReleaseProblem) -> Response:
     problems = error.problems if isinstance(error, InvalidReleaseError) else [error]
     rows = [problem.as_dict() for problem in problems[:100]]
     return Json(error_body("release", str(error), {"problems": rows}), 422)

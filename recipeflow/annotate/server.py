@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -23,7 +24,9 @@ INDEX = PAGES / "index.html"
 class _Files(StaticFiles):
     """Files that a browser may keep, but has to ask for: a new version is seen at once."""
 
-    def file_response(self, full_path: str, stat_result: object, scope: Scope, status_code: int = 200) -> Response:
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
         """A file, or the word that it has not changed."""
         answer = super().file_response(full_path, stat_result, scope, status_code)
         answer.headers["cache-control"] = "no-cache"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from recipeflow.annotate.history import DO, REDO, UNDO, Entry, History
 from recipeflow.annotate.operations import apply, read_operation
 from recipeflow.annotate.patches import Patch, apply_patch, turn
 from recipeflow.annotate.schema import connect, take_lock, translated
-from recipeflow.errors import ConflictError, RefusedError
+from recipeflow.errors import ConflictError, DamagedDatabaseError, RefusedError
 from recipeflow.release.recipe import Recipe
 
 SNAPSHOT_EVERY = 50
@@ -109,12 +109,12 @@ class Store:
             self.lock_file.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Generator[sqlite3.Connection]:
         with self.lock, translated(self.path):
             yield self.connection
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Generator[sqlite3.Connection]:
         """A transaction: all of it or nothing, and on the disk when this ends."""
         with self._reading() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -141,6 +141,12 @@ class Store:
         with self._reading() as connection:
             row = connection.execute("SELECT content FROM recipes WHERE id = ?", (recipe_id,)).fetchone()
         return None if row is None else recipe_from_row(recipe_id, json.loads(row[0]))
+
+    def known_recipe(self, recipe_id: str) -> Recipe:
+        """A recipe that is here, as it was imported."""
+        if (recipe := self.recipe(recipe_id)) is None:
+            raise DamagedDatabaseError(f"expected the recipe {recipe_id} in {self.path}, found none; restore a backup")
+        return recipe
 
     def add_recipes(self, recipes: Iterable[Recipe]) -> None:
         """Put recipes at the end, all of them or none; their ids must be new."""
@@ -179,7 +185,9 @@ class Store:
         query = "SELECT origin, state FROM suggestions WHERE recipe = ? ORDER BY rowid"
         with self._reading() as connection:
             rows = connection.execute(query, (recipe_id,)).fetchall()
-        blank = blank_document(self.recipe(recipe_id)) if rows else None
+        if not rows:
+            return {}
+        blank = blank_document(self.known_recipe(recipe_id))
         return {origin: blank.with_state(json.loads(state)) for origin, state in rows}
 
     def history(self, recipe_id: str, layer: Layer) -> History:
@@ -191,7 +199,7 @@ class Store:
 
     def _read_history(self, recipe_id: str, layer: Layer) -> History:
         begin = annotated_document if layer.start == FROM_RELEASE else blank_document
-        history = History(begin(self.recipe(recipe_id)))
+        history = History(begin(self.known_recipe(recipe_id)))
         place = (recipe_id, layer.name)
         with self._reading() as connection:
             query = (

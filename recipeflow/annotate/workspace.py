@@ -103,7 +103,7 @@ class Workspace:
                 skipped.append((checked.id, str(checked.problems[0])))
             elif checked.id not in known:
                 new.append(checked.recipe)
-            elif words_of(checked.recipe) != words_of(self.store.recipe(checked.id)):
+            elif words_of(checked.recipe) != words_of(self.store.known_recipe(checked.id)):
                 raise UsageError(
                     f"recipe {checked.id}: expected in {folder} the words that {self.store.path} was begun with, "
                     "found other ones; give that release, or begin another --db"
@@ -158,7 +158,7 @@ class Workspace:
                 skipped.append((checked.id, "not one of the recipes here"))
             elif checked.recipe is None:
                 skipped.append((checked.id, str(checked.problems[0])))
-            elif not _same_words(checked.recipe, self.store.recipe(checked.id)):
+            elif not _same_words(checked.recipe, self.store.known_recipe(checked.id)):
                 skipped.append((checked.id, "other words than here"))
             else:
                 documents.append(annotated_document(checked.recipe))
@@ -184,7 +184,7 @@ class Workspace:
             reason = "expected a name of at most 40 letters, digits, - _ and ., not beginning with a dot"
             raise RefusedError("layer_name", f"{reason}, found {name!r}", name=name)
         new = self.store.add_layer(layer)
-        return self.find_layer(name), new
+        return self.find_layer(name) or layer, new
 
     def layers(self) -> list[Layer]:
         """The layers that may be seen here."""

@@ -5,6 +5,7 @@ Heavy libraries are imported inside the commands, so that ``vrf --help`` answers
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 
@@ -24,7 +25,8 @@ INTERRUPTED = 128 + signal.SIGINT
 def main() -> None:
     """Run the command line: errors that are the user's to mend are one message, never a traceback."""
     # Files can hold what a terminal cannot show; a report about them is not to fail on it.
-    sys.stdout.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with naming_extras():
             app()

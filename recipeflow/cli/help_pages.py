@@ -5,10 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click.core import Command  # the base of both, of which typer has no public name
+else:
+    Command = object
 
 KEEP_AS_IT_IS = "\b\n"
 """What marks a paragraph that must not be wrapped, for the formatter of click."""
@@ -21,14 +26,14 @@ NAMES["list[str]"] = NAMES["str"]
 """What a value is called, by typer's name for its type; a choice is shown as its values."""
 
 
-class _HelpPage:
+class _HelpPage(Command):
     """A command whose page has examples on lines of their own, and short names for what options take."""
 
-    def collect_usage_pieces(self, context: Any) -> list[str]:
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: what is required stands bare, what may be left out in brackets."""
-        return [piece.removeprefix("{").removesuffix("}") for piece in super().collect_usage_pieces(context)]
+        return [piece.removeprefix("{").removesuffix("}") for piece in super().collect_usage_pieces(ctx)]
 
-    def format_help_text(self, context: Any, formatter: Any) -> None:
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the docstring: prose is wrapped, examples and indented commands are not."""
         paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
         kept = [KEEP_AS_IT_IS + text if text.startswith(("Example:", "  ")) else text for text in paragraphs]
@@ -36,11 +41,11 @@ class _HelpPage:
         with formatter.indentation():
             formatter.write_text("\n\n".join(kept))
 
-    def format_options(self, context: Any, formatter: Any) -> None:
+    def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments by name alone, then options with what they take, then the commands of a group."""
         rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for parameter in self.get_params(context):
-            if record := parameter.get_help_record(context):
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
                 name, text = record
                 if parameter.param_type_name == "argument":
                     rows["Arguments"].append((name.partition(" ")[0], text))
@@ -52,7 +57,7 @@ class _HelpPage:
                     formatter.write_dl([(name, _in_one_piece(text)) for name, text in lines])
         formatter.buffer = [text.replace(FIXED_SPACE, " ") for text in formatter.buffer]
         if isinstance(self, TyperGroup):
-            self.format_commands(context, formatter)
+            self.format_commands(ctx, formatter)
 
 
 def _in_one_piece(text: str) -> str:

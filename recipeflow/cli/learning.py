@@ -74,14 +74,16 @@ def features(
 
     from recipeflow.features.compute import compute_features
 
-    options = {"batch_size": batch_size, "precision": precision, "compile": compile, "views": views}
     with resumable("what is computed is kept: run the same command again to resume"):
         table = compute_features(
             dataset,
             backbone=backbone,
             weights=weights,
             cache=cache,
-            **options,
+            batch_size=batch_size,
+            precision=precision,
+            compile=compile,
+            views=views,
             announce=lambda line: errors.print(line, markup=False, soft_wrap=True),
         )
     if not PartialState().is_main_process:
@@ -281,7 +283,7 @@ def experiment(
     from recipeflow.experiment.jobs import Experiment, run_experiment
     from recipeflow.experiment.results import results_notes, short_table
 
-    plan = Experiment(str(dataset), backbone, weights, cache and str(cache), preset, config, inner)
+    plan = Experiment(str(dataset), backbone, weights, str(cache) if cache else None, preset, config, inner)
     with resumable(f"finished jobs are kept in {out}: run the same command again to resume"):
         results = run_experiment(plan, out, names, numbers, workers)
     if as_json:

@@ -187,7 +187,7 @@ def search(
         calibration = load_calibration(folder)
         retriever = Retriever.build(*load_trained(str(folder)), dataset, calibration=calibration, **options)
     with warnings.catch_warnings(action="ignore", category=UserWarning):
-        rows = retriever.search(**query, k=k, min_confidence=min_confidence)
+        rows = retriever.search(action, object, image, query["context"], k, min_confidence)
     missed = missed_words([query], retriever.processor)
     if as_json:
         answers = [{name: value for name, value in row.items() if name != "image"} for row in rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,7 +34,7 @@ class Commands(HelpGroup):
 
 
 @contextmanager
-def resumable(hint: str) -> Iterator[None]:
+def resumable(hint: str) -> Generator[None]:
     """Say at Ctrl-C how the work is resumed."""
     try:
         yield

@@ -53,8 +53,12 @@ def push_dataset(
     """
     from recipeflow import hub
 
-    options = {"private": not public, "dry_run": dry_run, "allow_official_frames": official_frames}
-    _show(_transfer(lambda: hub.push_dataset(folder, repo, **options)), as_json)
+    def send() -> Push:
+        return hub.push_dataset(
+            folder, repo, private=not public, dry_run=dry_run, allow_official_frames=official_frames
+        )
+
+    _show(_transfer(send), as_json)
 
 
 @push.command("model")
@@ -85,9 +89,20 @@ def push_model(
         check_card_picture(picture)
     from recipeflow import hub
 
-    options = {"private": not public, "dry_run": dry_run, "allow_official_frames": official_frames}
-    card = {"results": results, "dataset": dataset, "picture": picture, "licence": licence}
-    _show(_transfer(lambda: hub.push_model(folder, repo, **card, **options)), as_json)
+    def send() -> Push:
+        return hub.push_model(
+            folder,
+            repo,
+            results=results,
+            dataset=dataset,
+            picture=picture,
+            licence=licence,
+            private=not public,
+            dry_run=dry_run,
+            allow_official_frames=official_frames,
+        )
+
+    _show(_transfer(send), as_json)
 
 
 @pull.command("dataset")

@@ -44,7 +44,7 @@ def _line_starts(recipe: Recipe) -> dict[tuple[int, int], int]:
     for section, lines in enumerate(recipe.sections):
         for number, line in enumerate(lines):
             starts[section, number] = offset
-            offset += len(line.text) + 1
+            offset += line.length + 1
     return starts
 
 

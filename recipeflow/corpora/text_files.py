@@ -11,7 +11,7 @@ spaces between them) and what it writes::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from recipeflow.release.parsing import NO_FRAME
@@ -23,17 +23,17 @@ def write_text_files(folder: Path, recipe: Recipe) -> None:
     """Write a recipe that has text into ``folder/<id>``."""
     home = folder / recipe.id
     home.mkdir()
-    files = {
-        TITLE: [recipe.title],
+    files: dict[str, Iterable[str]] = {
+        TITLE: [recipe.title or ""],
         "recipe_flows.txt": _flow_lines(recipe),
         "state_changes.txt": _change_lines(recipe),
     }
     for section, (name, lines) in enumerate(zip(SECTIONS, recipe.sections, strict=True)):
-        files[f"{name}.tok"] = [" ".join(line.tokens) for line in lines]
+        files[f"{name}.tok"] = [" ".join(line.tokens or ()) for line in lines]
         files[f"{name}.iob2"] = [
             f"{word_id(section, number, position)} {token} {word.ne}"
             for number, line in enumerate(lines)
-            for position, (word, token) in enumerate(zip(line.words, line.tokens, strict=True))
+            for position, (word, token) in enumerate(zip(line.words, line.tokens or (), strict=True))
         ]
     for name, rows in files.items():
         (home / name).write_text("".join(f"{row}\n" for row in rows), encoding="utf-8", newline="\n")

@@ -203,6 +203,11 @@ def _contents(folder: Path) -> Contents:
     )
 
 
+def _count_rows(info: DatasetInfo) -> int:
+    assert info.splits is not None  # the table was prepared
+    return info.splits["train"].num_examples
+
+
 def _manifest(
     release: ReleaseInfo, folder: Path, infos: Mapping[str, DatasetInfo], problems: Iterable[ReleaseProblem]
 ) -> dict[str, Any]:
@@ -217,7 +222,7 @@ def _manifest(
         },
         "configs": {
             config: {
-                "rows": info.splits["train"].num_examples,
+                "rows": _count_rows(info),
                 "bytes": info.download_size,
                 "files": sorted(path.name for path in (folder / config).iterdir()),
             }

@@ -112,8 +112,8 @@ def read_frames(dataset: Path, index: FrameIndex, wanted: Sequence[int]) -> Iter
         DatasetFolderError: If the files are not those that were indexed.
     """
     for (name, group), positions in groupby(wanted, key=lambda position: index.places[position][:2]):
-        wanted = [(dataset / PAIRS / name, group)]
-        for path, _, table in DatasetFolder(dataset).row_groups(PAIRS, COLUMNS, wanted):
+        here = [(dataset / PAIRS / name, group)]
+        for path, _, table in DatasetFolder(dataset).row_groups(PAIRS, COLUMNS, here):
             images = {column: image_bytes(table[column], path, 0) for column in COLUMNS}
             for position in positions:
                 place = index.places[position]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,6 +112,7 @@ def _fetch_recipes(out: Path, plan: DownloadPlan) -> DownloadReport:
     recipes = list(read_release(out))
     with DownloadProgress(len(recipes)) as progress, Fetcher(plan.manners, progress.add_bytes) as fetcher:
         for recipe in recipes:
+            assert recipe.url is not None  # the list of addresses is one of the two files that _begin wrote
             outcome = RecipeOutcome(recipe.id, _page_address(recipe.url, plan.site))
             report.outcomes.append(outcome)
             download = _RecipeDownload(out, recipe, outcome, fetcher, plan.video_limit)
@@ -224,7 +225,7 @@ def _clear_half_texts(out: Path) -> None:
 
 
 @contextmanager
-def _writing_to(out: Path) -> Iterator[None]:
+def _writing_to(out: Path) -> Generator[None]:
     """Keep other downloads out of the folder meanwhile, and tell a full disk as what it is."""
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -171,7 +171,7 @@ class Fetcher:
             _sync(target)
 
     @contextmanager
-    def _open(self, url: str, headers: dict[str, str], ask_robots: bool = True) -> Iterator[httpx2.Response]:
+    def _open(self, url: str, headers: dict[str, str], ask_robots: bool = True) -> Generator[httpx2.Response]:
         """The answer to a request, its body still to be read, after as many redirects as are decent."""
         for _ in range(REDIRECTS + 1):
             if ask_robots:
@@ -193,7 +193,7 @@ class Fetcher:
     def _pause(self, url: str) -> None:
         """Wait until the last request is as long ago as it has to be; a site may want more than we do."""
         robots = self.robots.get(_origin(url))
-        pause = max(self.manners.pause, float((robots and robots.crawl_delay(AGENT)) or 0))
+        pause = max(self.manners.pause, float(robots.crawl_delay(AGENT) or 0) if robots else 0.0)
         time.sleep(max(0.0, self.last_request + pause - time.monotonic()))
         self.last_request = time.monotonic()
 
@@ -210,9 +210,7 @@ class Fetcher:
         try:
             lines = self.get(f"{origin}/robots.txt", ROBOTS_LIMIT, ask_robots=False).decode("utf-8", "replace")
         except GoneError as error:
-            robots.allow_all = error.status not in (401, 403)
-            robots.disallow_all = not robots.allow_all
-            lines = ""
+            lines = "User-agent: *\nDisallow: /" if error.status in (401, 403) else ""
         except FetchError as error:
             raise ServerBusyError(f"expected to learn what {origin} allows, found no answer: {error}") from None
         robots.parse(lines.splitlines())

@@ -146,7 +146,7 @@ def write_text(folder: Path, recipe: Recipe, fitted: FittedText) -> None:
     if not fitted.fits:
         write_json(home / CHANGED_TEXT, fitted.as_dict())
         return
-    contents = {TITLE: (fitted.text.title,)}
+    contents: dict[str, tuple[str, ...]] = {TITLE: (fitted.text.title,)}
     contents |= {f"{section}.txt": texts for section, texts in zip(SECTIONS, fitted.text.sections, strict=True)}
     for name, texts in contents.items():
         write_aside(home / name, "".join(f"{text}\n" for text in texts))

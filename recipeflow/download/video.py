@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import av
+from av.stream import Discard, Disposition
 from PIL import Image
 
 from recipeflow.errors import BrokenVideoError
@@ -81,7 +83,7 @@ class Video:
 
     def _choose_stream(self) -> av.VideoStream:
         """The first video stream, with its sampling step; a picture of the cover is none."""
-        cover = av.stream.Disposition.attached_pic
+        cover = Disposition.attached_pic
         streams = [stream for stream in self.container.streams.video if not stream.disposition & cover]
         # FFmpeg gives no decoder where the file ends within the first frame, and crashes when asked for frames then.
         if not streams or streams[0].codec_context is None:
@@ -95,7 +97,7 @@ class Video:
         # Sound that is missing at the end of a cut file would end the reading of pictures that are there.
         for other in self.container.streams:
             if other.index != streams[0].index:
-                other.discard = av.stream.Discard.all
+                other.discard = Discard.all
         # Videos run side by side in processes. More threads here would take cores from each other, and hold back
         # frames that a cut file then never gives.
         streams[0].codec_context.thread_count = 1
@@ -133,7 +135,8 @@ def encode_jpeg(frame: av.VideoFrame, quality: int) -> bytes:
     """A decoded frame as JPEG, upright."""
     # Pillow keeps a pixel in four bytes too, and takes these as they are, without a copy.
     plane = frame.reformat(format="rgb0", threads=1).planes[0]
-    picture = Image.frombuffer("RGBX", (frame.width, frame.height), plane, "raw", "RGBX", plane.line_size, 1)
+    pixels: Any = plane  # a buffer, which Pillow takes and its annotations leave out
+    picture = Image.frombuffer("RGBX", (frame.width, frame.height), pixels, "raw", "RGBX", plane.line_size, 1)
     if (turn := _turn(frame)) is not None:
         picture = picture.transpose(turn)
     buffer = io.BytesIO()
@@ -144,5 +147,6 @@ def encode_jpeg(frame: av.VideoFrame, quality: int) -> bytes:
 def _turn(frame: av.VideoFrame) -> Image.Transpose | None:
     if "DISPLAYMATRIX" not in frame.side_data:
         return None
-    matrix = struct.unpack("=9i", bytes(frame.side_data["DISPLAYMATRIX"]))
+    data: Any = frame.side_data["DISPLAYMATRIX"]  # a buffer; the annotations of PyAV end in a list of them
+    matrix = struct.unpack("=9i", bytes(data))
     return TURNS.get(tuple((number > 0) - (number < 0) for number in (*matrix[0:2], *matrix[3:5])))

@@ -9,13 +9,18 @@ from pathlib import Path
 
 from PIL import ImageFont
 
+from recipeflow.errors import MissingExtraError
+
 LAST_LATIN = 0x17F
 
 
 @cache
 def japanese_font() -> Path:
     """The font file of ``matplotlib-fontja``, which is found without importing it: that would change matplotlib."""
-    package = Path(find_spec("matplotlib_fontja").origin).parent
+    found = find_spec("matplotlib_fontja")
+    if found is None or found.origin is None:
+        raise MissingExtraError("expected matplotlib_fontja, found none; run pip install matplotlib-fontja")
+    package = Path(found.origin).parent
     return package / "fonts" / "ipaexg.ttf"
 
 

@@ -62,7 +62,7 @@ def make_evaluation_set(
 def leave_out(data: EvaluationSet, parts: Collection[str]) -> EvaluationSet:
     """The same queries as somebody would ask who has no picture, or tells no context."""
     queries = data.queries
-    if "image" in parts:
+    if "image" in parts and queries.pre is not None:
         queries = replace(queries, pre=torch.full_like(queries.pre, -1))
     if "context" in parts:
         words = {name: ids for name, ids in queries.words.items() if not name.startswith("context_")}
@@ -104,7 +104,7 @@ def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
     images, pre = data.queries.images, data.queries.pre
     if isinstance(images, torch.Tensor):
         return images
-    return images.features(model, torch.cat([data.candidates, *([] if pre is None else [pre[pre >= 0]])]))
+    return images.features_of(model, torch.cat([data.candidates, *([] if pre is None else [pre[pre >= 0]])]))
 
 
 def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -26,7 +26,7 @@ from modeling_vrf import VRFModel
 from recipeflow.dataset.folder import DatasetFolder
 from recipeflow.dataset.folds import FOLDS, split_folds
 from recipeflow.dataset.opening import check_context, open_dataset
-from recipeflow.errors import WorkerDiedError
+from recipeflow.errors import ReportError, WorkerDiedError
 from recipeflow.evaluation.metrics import RetrievalMetrics, random_ranks, rank_targets, summarize_ranks
 from recipeflow.evaluation.ranking import evaluate, make_evaluation_set
 from recipeflow.experiment.answers import collect_answers
@@ -70,9 +70,13 @@ class Experiment:
 
     def features(self) -> FeatureTable:
         """The features of the dataset's images, from the cache where they are there."""
-        options = {"precision": self.config.feature_precision, "views": self.config.views}
         return compute_features(
-            self.dataset, backbone=self.backbone, weights=self.weights, cache=self.cache, **options
+            self.dataset,
+            backbone=self.backbone,
+            weights=self.weights,
+            cache=self.cache,
+            precision=self.config.feature_precision,
+            views=self.config.views,
         )
 
     def settings(self, pairs: Pairs) -> dict[str, Any]:
@@ -158,18 +162,20 @@ KEEP_MEMORY = ":".join(
 """For workers: keep memory that was freed, in large pages. A step allocates all gradients anew, and having the kernel
 clear thousands of small pages for them each time took a sixth of it. Other C libraries than GNU's ignore it."""
 
-_pairs: Pairs | None = None
-_experiment: Experiment | None = None
+_runner: JobRunner | None = None
+"""Of a worker process, which loads the data once for all its jobs."""
 
 
-def _run_all(experiment: Experiment, jobs: Sequence[Job], workers: int | None) -> Iterator[tuple[Job, dict[str, Any]]]:
+def _run_all(
+    experiment: Experiment, jobs: Sequence[Job], workers: int | None
+) -> Generator[tuple[Job, dict[str, Any]]]:
     """The jobs and their results as they finish, the longest-running rows first."""
     gpus = torch.cuda.device_count()
     workers = min(len(jobs), workers or gpus or available_cores())
     ordered = sorted(jobs, key=lambda job: -len(ROWS[job.row].inputs))
     if workers <= 1:
-        _start_worker(experiment, None)
-        yield from ((job, run_job(job)) for job in ordered)
+        runner = JobRunner.load(experiment)
+        yield from ((job, runner.run(job)) for job in ordered)
         return
     context = get_context("spawn")
     os.environ.setdefault("GLIBC_TUNABLES", KEEP_MEMORY)  # read once, when a process starts
@@ -178,7 +184,7 @@ def _run_all(experiment: Experiment, jobs: Sequence[Job], workers: int | None) -
         numbers.put(number)
     with ProcessPoolExecutor(workers, context, _start_worker, (experiment, numbers)) as pool, dropping_work():
         with no_interrupts():
-            futures = {pool.submit(run_job, job): job for job in ordered}
+            futures = {pool.submit(_run_job, job): job for job in ordered}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -192,70 +198,88 @@ def _run_all(experiment: Experiment, jobs: Sequence[Job], workers: int | None) -
 
 
 def _start_worker(experiment: Experiment, numbers: Any) -> None:
-    """Load the data once per process; with several processes, give each one thread or one GPU."""
-    global _pairs, _experiment
-    if numbers is not None:
-        follow_parent()
-        number = numbers.get()
-        torch.set_num_threads(1)
-        if torch.cuda.is_available():
-            os.environ["CUDA_VISIBLE_DEVICES"] = str(number % torch.cuda.device_count())
-    _experiment = experiment
-    _pairs = load_pairs(experiment.dataset, experiment.features())
+    """Load the data once per process, and give each one thread or one GPU."""
+    global _runner
+    follow_parent()
+    number = numbers.get()
+    torch.set_num_threads(1)
+    if torch.cuda.is_available():
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(number % torch.cuda.device_count())
+    _runner = JobRunner.load(experiment)
 
 
-def run_job(job: Job) -> dict[str, Any]:
-    """Train and test one fold of one row."""
-    started = time.perf_counter()
-    row = ROWS[job.row]
-    config = replace(_experiment.config, seed=_experiment.config.seed + job.fold)
-    if not row.inputs:
-        return _random_result(job, config)
-    config = config.with_inputs(row.inputs)
-    run = prepare_run(_pairs, config, job.fold, _experiment.backbone, _experiment.weights, _experiment.inner)
-    trainer = VRFTrainer(
-        run.model, run.processor, config, run.train_data, eval_data=run.eval_data, show_progress=False
-    )
-    model = trainer.train()
-    ranks = rank_targets(*trainer.embedded, trainer.eval_data.targets)  # of the evaluation after the last epoch
-    return {
-        "metrics": summarize_ranks(ranks, len(run.eval_data.candidates)).as_dict(),
-        "unseen": _rank_unseen(model, run, config),
-        "train_rows": len(run.train_data),
-        "ranks": ranks.tolist(),
-        "rows": run.eval_data.rows.tolist(),
-        "history": trainer.state.history,
-        "seconds": time.perf_counter() - started,
-        "answers": collect_answers(trainer.embedded, trainer.eval_data, _pairs, run.test_fold).to_bytes(),
-    }
+def _run_job(job: Job) -> dict[str, Any]:
+    assert _runner is not None  # every worker begins with _start_worker
+    return _runner.run(job)
 
 
-def _rank_unseen(model: VRFModel, run: Run, config: TrainingConfig) -> dict[str, float] | None:
-    """The figures of the queries that have no pre-action image, for a model that can do without."""
-    if "image" not in config.inputs or config.inputs == ("image",) or config.architecture == "paper":
-        return None
-    rows = _pairs.rows(config.inputs, [run.test_fold], incomplete=True)
-    rows = rows[~torch.isin(rows, run.eval_data.rows)]
-    if not len(rows):
-        return None
-    asked = make_evaluation_set(_pairs, config.inputs, [run.test_fold], run.processor, config.context, rows)
-    return evaluate(model, asked.to(model.device)).as_dict()
+@dataclass(frozen=True)
+class JobRunner:
+    """Runs jobs of an experiment on its data."""
 
+    experiment: Experiment
+    pairs: Pairs
 
-def _random_result(job: Job, config: TrainingConfig) -> dict[str, Any]:
-    """Blind guessing over the same candidates, for every row that has a post-action image."""
-    rows = _pairs.rows((), split_folds(job.fold, _experiment.inner)[1])
-    candidates = len(_pairs.images.post[rows].unique())
-    ranks = random_ranks(len(rows), candidates, config.seed)
-    return {
-        "metrics": summarize_ranks(ranks, candidates).as_dict(),
-        "unseen": None,
-        "train_rows": 0,
-        "ranks": ranks.tolist(),
-        "rows": rows.tolist(),
-        "history": [],
-        "seconds": 0.0,
-    }
+    @classmethod
+    def load(cls, experiment: Experiment) -> JobRunner:
+        """Read the data of an experiment, with the features of its images."""
+        return cls(experiment, load_pairs(experiment.dataset, experiment.features()))
+
+    def run(self, job: Job) -> dict[str, Any]:
+        """Train and test one fold of one row."""
+        started = time.perf_counter()
+        experiment, row = self.experiment, ROWS[job.row]
+        config = replace(experiment.config, seed=experiment.config.seed + job.fold)
+        if not row.inputs:
+            return self._random_result(job, config)
+        config = config.with_inputs(row.inputs)
+        run = prepare_run(self.pairs, config, job.fold, experiment.backbone, experiment.weights, experiment.inner)
+        trainer = VRFTrainer(
+            run.model, run.processor, config, run.train_data, eval_data=run.eval_data, show_progress=False
+        )
+        model = trainer.train()
+        data, fold, embedded = trainer.eval_data, run.test_fold, trainer.embedded
+        # Every job holds out a fold, and embeds it after its last epoch.
+        assert data is not None and fold is not None and embedded is not None
+        ranks = rank_targets(*embedded, data.targets)
+        return {
+            "metrics": summarize_ranks(ranks, len(data.candidates)).as_dict(),
+            "unseen": self._rank_unseen(model, run, config),
+            "train_rows": len(run.train_data),
+            "ranks": ranks.tolist(),
+            "rows": data.rows.tolist(),
+            "history": trainer.state.history,
+            "seconds": time.perf_counter() - started,
+            "answers": collect_answers(embedded, data, self.pairs, fold).to_bytes(),
+        }
+
+    def _rank_unseen(self, model: VRFModel, run: Run, config: TrainingConfig) -> dict[str, float] | None:
+        """The figures of the queries that have no pre-action image, for a model that can do without."""
+        if "image" not in config.inputs or config.inputs == ("image",) or config.architecture == "paper":
+            return None
+        if run.eval_data is None or run.test_fold is None:
+            return None
+        rows = self.pairs.rows(config.inputs, [run.test_fold], incomplete=True)
+        rows = rows[~torch.isin(rows, run.eval_data.rows)]
+        if not len(rows):
+            return None
+        asked = make_evaluation_set(self.pairs, config.inputs, [run.test_fold], run.processor, config.context, rows)
+        return evaluate(model, asked.to(model.device)).as_dict()
+
+    def _random_result(self, job: Job, config: TrainingConfig) -> dict[str, Any]:
+        """Blind guessing over the same candidates, for every row that has a post-action image."""
+        rows = self.pairs.rows((), split_folds(job.fold, self.experiment.inner)[1])
+        candidates = len(self.pairs.images.post[rows].unique())
+        ranks = random_ranks(len(rows), candidates, config.seed)
+        return {
+            "metrics": summarize_ranks(ranks, candidates).as_dict(),
+            "unseen": None,
+            "train_rows": 0,
+            "ranks": ranks.tolist(),
+            "rows": rows.tolist(),
+            "history": [],
+            "seconds": 0.0,
+        }
 
 
 # Results.
@@ -267,7 +291,7 @@ def collect_results(
     """Mean and standard deviation over folds for every row, with everything needed to judge them."""
     rows = []
     for name in dict.fromkeys(job.row for job in jobs):
-        done = {job.fold: read_result(out, job, settings) for job in jobs if job.row == name}
+        done = {job.fold: _require_result(out, job, settings) for job in jobs if job.row == name}
         metrics = [result["metrics"] for result in done.values()]
         row = ROWS[name]
         rows.append(
@@ -294,6 +318,12 @@ def collect_results(
     }
 
 
+def _require_result(out: Path, job: Job, settings: dict[str, Any]) -> dict[str, Any]:
+    if (result := read_result(out, job, settings)) is None:
+        raise ReportError(f"expected the result of a finished job in {out / job.file}, found none; run it again")
+    return result
+
+
 def _mean_metrics(metrics: Sequence[dict[str, float]]) -> dict[str, float] | None:
     return {key: statistics.fmean(m[key] for m in metrics) for key in metrics[0]} if metrics else None
 
@@ -301,7 +331,7 @@ def _mean_metrics(metrics: Sequence[dict[str, float]]) -> dict[str, float] | Non
 def _results_by_title(out: Path, jobs: Sequence[Job], settings: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     rows: dict[str, list[dict[str, Any]]] = {}
     for job in jobs:
-        rows.setdefault(ROWS[job.row].title, []).append(read_result(out, job, settings))
+        rows.setdefault(ROWS[job.row].title, []).append(_require_result(out, job, settings))
     return rows
 
 

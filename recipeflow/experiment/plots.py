@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -211,7 +211,7 @@ def _figure(panels: int) -> tuple[Figure, list[Axes]]:
     return figure, axes
 
 
-def _clean(axes: Axes, grid: str = "y") -> None:
+def _clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis=grid, color=LINE, linewidth=0.8)
     axes.set_axisbelow(True)

@@ -10,7 +10,7 @@ import pickle
 import threading
 import zlib
 from collections.abc import Iterator
-from itertools import count, takewhile
+from itertools import count
 from typing import Any
 
 from recipeflow.errors import EmptyReleaseError, VRFError
@@ -101,7 +101,10 @@ class Library:
 
     def chunks(self) -> Iterator[dict[str, Any]]:
         """The whole index, chunk by chunk."""
-        return takewhile(lambda chunk: chunk is not None, map(self.chunk, count()))
+        for number in count():
+            if (chunk := self.chunk(number)) is None:
+                return
+            yield chunk
 
     def recipe(self, number: int) -> Recipe | None:
         """A recipe by its number in the index; ``None`` beyond the end."""

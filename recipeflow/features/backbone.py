@@ -14,13 +14,13 @@ import io
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
-import timm
+import timm.data
 import torch
 from huggingface_hub.errors import StrictDataclassError
 from PIL import Image, ImageOps
@@ -125,7 +125,7 @@ class FrozenBackbone:
             scaled = pixels.to(self.device).to(torch.float32, memory_format=torch.channels_last).div_(255)
             try:
                 return forward(scaled.sub_(self._mean).div_(self._std)).pooler_output.float().cpu()
-            except torch._dynamo.exc.TorchDynamoException as error:
+            except torch._dynamo.exc.TorchDynamoException as error:  # ty: ignore[possibly-missing-submodule] loaded late
                 raise BackboneError(
                     f"expected torch.compile to take the network, found: {error}; leave --compile out"
                 ) from error
@@ -172,7 +172,7 @@ def lanes_and_threads(device: torch.device) -> tuple[int, int]:
 
 
 @contextmanager
-def intra_op_threads(count: int) -> Iterator[None]:
+def intra_op_threads(count: int) -> Generator[None]:
     """Let torch compute each operation on this many threads, inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -182,7 +182,7 @@ def intra_op_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def in_lanes(work: Callable[[Item], Result], items: Iterable[Item], lanes: int) -> Iterator[tuple[Item, Result]]:
+def in_lanes(work: Callable[[Item], Result], items: Iterable[Item], lanes: int) -> Generator[tuple[Item, Result]]:
     """Work on items in so many threads at once, and yield each with its result as soon as it is done, in any order.
 
     Items are taken only a few ahead. After an error or an interruption no new item is begun.

@@ -35,7 +35,7 @@ DIGEST_SIZE = hashlib.sha256().digest_size
 CHECKSUM_SIZE = 4
 
 
-def record_type(feature_dim: int) -> np.dtype:
+def record_type(feature_dim: int) -> np.dtype[Any]:
     """The layout of a record: SHA-256 of the encoded frame, the feature, CRC-32 of the bytes before it."""
     return np.dtype([("digest", f"V{DIGEST_SIZE}"), ("feature", "<f4", (feature_dim,)), ("checksum", "<u4")])
 
@@ -177,8 +177,8 @@ class FeatureCache:
         kind = record_type(features.shape[1])
         with path.open("rb") as file:
             count = os.fstat(file.fileno()).st_size // kind.itemsize
-            records = np.asarray(np.memmap(file, kind, "r", shape=count)) if count else np.zeros(0, kind)
-        raw = memoryview(records.view(np.uint8))
+            records: Any = np.asarray(np.memmap(file, kind, "r", shape=count)) if count else np.zeros(0, kind)
+        raw = records.view(np.uint8).data
         values, checksums = records["feature"], records["checksum"].tolist()
         for number, digest in enumerate(records["digest"].tolist()):
             if digest not in wanted:
@@ -193,6 +193,7 @@ class FeatureCache:
         """A new file for this process, to be used in a ``with`` block."""
         # Older files are read first: a feature that two runs computed at the same time stays the same ever after.
         name = f"{time.time_ns()}-{uuid.uuid4().hex[:8]}.rows"
+        assert self.about is not None  # begin() has been called
         return FeatureWriter(self.folder / name, self.about["feature_dim"])
 
 
@@ -216,7 +217,7 @@ class FeatureWriter:
         records["digest"] = np.frombuffer(b"".join(digests), f"V{DIGEST_SIZE}")
         records["feature"] = features.numpy()
         raw = records.view(np.uint8).reshape(len(digests), self.kind.itemsize)
-        records["checksum"] = [zlib.crc32(row[:-CHECKSUM_SIZE]) for row in raw]
+        records["checksum"] = [zlib.crc32(row[:-CHECKSUM_SIZE].data) for row in raw]
         rest = memoryview(records.tobytes())
         try:
             while rest:  # a disk that fills up takes a part first and fails next

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 import torch
 from accelerate import PartialState
@@ -41,11 +41,11 @@ from recipeflow.features.backbone import (
 from recipeflow.features.cache import CacheKey, FeatureCache
 from recipeflow.features.views import NUMBERS, first_views
 from recipeflow.files import cache_folder
-from recipeflow.processes import from_main, join_processes
+from recipeflow.processes import device_of, from_main, join_processes
 from recipeflow.progress import progress_bar
 
-Precision = Literal["auto", "fp32", "bf16"]
 PRECISIONS = ("fp32", "bf16")
+AUTO = "auto"
 DEFAULT_PRECISION = "fp32"
 """The same on every machine, so that figures do not depend on the processor."""
 
@@ -86,7 +86,7 @@ class FeatureTable:
     """The features of a dataset's frames, and which of them belong to which row.
 
     Attributes:
-        features: float32, one row a unique frame.
+        views: All views of all frames in float32, views x frames x width; the first is ``features``.
         pre: For each row of ``image_pairs`` the row of ``features`` of its pre-action image; -1 where that is null.
         post: Likewise for the post-action image.
         backbone: The timm name of the network.
@@ -94,10 +94,9 @@ class FeatureTable:
         precision: In which all features were computed, ``"fp32"`` or ``"bf16"``.
         folder: The cache folder that holds them.
         stats: What had to be done to get them.
-        views: All views of all frames, views x frames x width; the first is ``features``, and by default the only one.
     """
 
-    features: torch.Tensor
+    views: torch.Tensor
     pre: torch.Tensor
     post: torch.Tensor
     backbone: str
@@ -105,11 +104,11 @@ class FeatureTable:
     precision: str
     folder: Path
     stats: FeatureStats
-    views: torch.Tensor = None
 
-    def __post_init__(self) -> None:
-        if self.views is None:
-            object.__setattr__(self, "views", self.features[None])
+    @property
+    def features(self) -> torch.Tensor:
+        """The features of the whole frames, one row per unique frame."""
+        return self.views[0]
 
     def check_model(self, config: VRFConfig) -> None:
         """Make sure that these are features of the model's own backbone.
@@ -136,7 +135,7 @@ class FeatureTable:
 
     def as_dict(self) -> dict[str, Any]:
         """All but the numbers, JSON-ready."""
-        about = {"backbone": self.backbone, "weights": self.weights, "precision": self.precision}
+        about: dict[str, Any] = {"backbone": self.backbone, "weights": self.weights, "precision": self.precision}
         about |= {"feature_dim": self.features.shape[1], "views": len(self.views), "folder": str(self.folder)}
         return about | asdict(self.stats)
 
@@ -148,7 +147,7 @@ def compute_features(
     weights: str | Path,
     cache: str | Path | None = None,
     batch_size: int | None = None,
-    precision: Precision = DEFAULT_PRECISION,
+    precision: str = DEFAULT_PRECISION,
     compile: bool = False,
     views: int = 1,
     announce: Callable[[str], None] = lambda line: None,
@@ -181,18 +180,20 @@ def compute_features(
     _check_options(batch_size, precision, views)
     origin = weights_origin(backbone, weights)
     state = join_processes()
+    device = device_of(state)
     job = _Job(
         dataset=open_dataset(dataset),
         backbone=backbone,
         weights=weights,
         caches=_open_caches(cache or cache_folder("features"), backbone, origin, precision),
-        batch_size=batch_size or (4 if state.device.type == "cpu" else 64),
+        batch_size=batch_size or (4 if device.type == "cpu" else 64),
         compile=compile,
         announce=announce if state.is_main_process else lambda line: None,
         state=state,
+        device=device,
     )
     plan, features = job.plan()
-    choice = job.compute(plan) if plan.missing else _Choice(plan.precision)
+    choice = _Choice(plan.precision) if plan.precision and not plan.missing else job.compute(plan)
     index, chosen = plan.index, job.caches[choice.precision]
     if features is None:
         features = job.load(index, chosen)
@@ -206,15 +207,8 @@ def compute_features(
         similarity=choice.similarity,
         seconds=time.perf_counter() - started,
     )
-    known = (
-        torch.from_numpy(index.pre),
-        torch.from_numpy(index.post),
-        backbone,
-        origin,
-        choice.precision,
-        chosen.folder,
-    )
-    return FeatureTable(features, *known, stats, stack)
+    pre, post = torch.from_numpy(index.pre), torch.from_numpy(index.post)
+    return FeatureTable(stack, pre, post, backbone, origin, choice.precision, chosen.folder, stats)
 
 
 def _check_options(batch_size: int | None, precision: str, views: int) -> None:
@@ -223,8 +217,8 @@ def _check_options(batch_size: int | None, precision: str, views: int) -> None:
         raise UsageError(f"expected a number of views among {choices}, found {views}; choose one of them")
     if batch_size is not None and batch_size < 1:
         raise UsageError(f"expected a batch of at least one frame, found {batch_size}; give a number from 1")
-    if precision not in get_args(Precision):
-        choices = ", ".join(get_args(Precision))
+    if precision not in (AUTO, *PRECISIONS):
+        choices = ", ".join((AUTO, *PRECISIONS))
         raise UsageError(f"expected a precision, found {precision!r}; choose one of {choices}")
 
 
@@ -253,10 +247,10 @@ def weights_origin(backbone: str, weights: str | Path) -> str:
         ) from error
 
 
-def _open_caches(root: str | Path, backbone: str, origin: str, precision: Precision) -> dict[str, FeatureCache]:
+def _open_caches(root: str | Path, backbone: str, origin: str, precision: str) -> dict[str, FeatureCache]:
     """The caches that may serve, by precision."""
     transform = transform_config(backbone) | {"decoding": "upright RGB"}
-    wanted = PRECISIONS if precision == "auto" else (precision,)
+    wanted = PRECISIONS if precision == AUTO else (precision,)
     return {name: FeatureCache(root, CacheKey(backbone, origin, name, transform)) for name in wanted}
 
 
@@ -306,6 +300,7 @@ class _Job:
     compile: bool
     announce: Callable[[str], None]
     state: PartialState
+    device: torch.device
 
     def plan(self) -> tuple[_Plan, torch.Tensor | None]:
         """Find out, in the main process, what is missing, and tell all others; with it the features if none is."""
@@ -331,10 +326,11 @@ class _Job:
 
     def compute(self, plan: _Plan) -> _Choice:
         """Compute this process's share of the missing frames, then wait for the others."""
-        lanes, threads = lanes_and_threads(self.state.device)
+        lanes, threads = lanes_and_threads(self.device)
         with self.state.split_between_processes(plan.missing) as share, intra_op_threads(threads):
             network = self._build() if share else None
-            choice = from_main(self._choose(network, plan, share) if self.state.is_main_process else None)
+            decides = self.state.is_main_process and network is not None  # who decides has the first share
+            choice = from_main(self._choose(network, plan, share) if decides else None)
             if network is not None:
                 network.precision = choice.precision
                 cache = self.caches[choice.precision]
@@ -343,7 +339,7 @@ class _Job:
         return choice
 
     def _build(self) -> FrozenBackbone:
-        network = FrozenBackbone(self.backbone, self.weights, self.state.device)
+        network = FrozenBackbone(self.backbone, self.weights, self.device)
         expected = next(iter(self.caches.values())).key.weights
         if network.origin != expected:
             raise BackboneError(
@@ -372,8 +368,8 @@ class _Job:
 
     def _fastest(self, network: FrozenBackbone, pixels: torch.Tensor) -> str:
         """The faster of the precisions that are near enough to fp32, by trial."""
-        if not has_native_bf16(self.state.device):
-            self.announce(f"fp32: this {self.state.device.type} has no native bf16")
+        if not has_native_bf16(self.device):
+            self.announce(f"fp32: this {self.device.type} has no native bf16")
             return "fp32"
         seconds = network.seconds(pixels)
         network.precision = "bf16"
@@ -400,7 +396,7 @@ class _Job:
         return _Views(features, set(missing), sum(lookup.damaged for lookup in lookups.values()))
 
     def _compute_views(self, index: FrameIndex, caches: dict[str, FeatureCache], missing: list[int]) -> None:
-        lanes, threads = lanes_and_threads(self.state.device)
+        lanes, threads = lanes_and_threads(self.device)
         with self.state.split_between_processes(missing) as share, intra_op_threads(threads):
             if share:
                 network = self._build()
@@ -420,6 +416,7 @@ class _Job:
                     "missing; pass a cache folder that every machine sees, and that nobody empties meanwhile"
                 )
             time.sleep(1)
+        assert found.features is not None  # only a cache without any feature has none, and then all are missing
         return found.features
 
 

@@ -7,23 +7,29 @@ run that goes on after an interruption sees the same pixels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import datasets
-import timm
+import timm.data
 import torch
+from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 from torchvision.transforms import v2
 
+from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
 from recipeflow.dataset.folder import DatasetFolder
 from recipeflow.dataset.frames import COLUMNS, Frame, FrameIndex, index_frames, make_frame
+from recipeflow.errors import BackboneError
 from recipeflow.features.backbone import decode, transform_config
 
 EVALUATION_BATCH = 32
+
+_Part = tuple[list[int], tuple[int, int] | None]
+_Transform = Callable[[Image.Image], torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -57,10 +63,22 @@ class FramePixels:
         """Likewise for the post-action image."""
         return torch.from_numpy(self.index.post)
 
+    def check_model(self, config: VRFConfig) -> None:
+        """Make sure that the model's backbone is the one that these pixels are made for.
+
+        Raises:
+            BackboneError: If it is another, which may want its images in another size and range.
+        """
+        if config.backbone != self.backbone:
+            raise BackboneError(
+                f"expected pixels for the model's backbone, {config.backbone}, found those for {self.backbone}; open "
+                "the images with the model's backbone"
+            )
+
     @cached_property
     def _rows(self) -> datasets.Dataset:
-        files = [str(path) for path in DatasetFolder(self.dataset).files()]
-        rows = datasets.Dataset.from_parquet(files, columns=list(COLUMNS))
+        files = DatasetFolder(self.dataset).files()
+        rows = datasets.Dataset.from_parquet([str(path) for path in files], columns=list(COLUMNS))
         for column in COLUMNS:
             rows = rows.cast_column(column, datasets.Image(decode=False))
         return rows
@@ -73,7 +91,7 @@ class FramePixels:
     def augmented(self, frames: Sequence[torch.Tensor], first_step: int, seed: int) -> Iterator[torch.Tensor]:
         """The pixels of each step's frames, every frame with a crop, mirror image and light of its own."""
         config = transform_config(self.backbone)
-        steps = [(list(map(int, numbers)), (seed, first_step + k)) for k, numbers in enumerate(frames)]
+        steps: list[_Part] = [(list(map(int, numbers)), (seed, first_step + k)) for k, numbers in enumerate(frames)]
         yield from self._load(steps, _augmentation(config))
 
     def plain(self, frames: torch.Tensor) -> Iterator[torch.Tensor]:
@@ -82,14 +100,14 @@ class FramePixels:
         parts = [(part.tolist(), None) for part in frames.split(EVALUATION_BATCH)]
         yield from self._load(parts, timm.data.create_transform(**config, is_training=False))
 
-    def _load(self, parts: list, transform: object) -> Iterator[torch.Tensor]:
+    def _load(self, parts: list[_Part], transform: _Transform) -> Iterator[torch.Tensor]:
         self._rows  # noqa: B018  (opened here once, and not in every worker)
         generator = torch.Generator()  # or the loader would draw from the global one, which training owns
-        parts = _Parts(self, parts, transform)
-        yield from DataLoader(parts, batch_size=None, num_workers=self.workers, generator=generator)
+        dataset = _Parts(self, parts, transform)
+        yield from DataLoader(dataset, batch_size=None, num_workers=self.workers, generator=generator)
 
     @torch.no_grad()
-    def features(self, model: VRFModel, frames: torch.Tensor) -> torch.Tensor:
+    def features_of(self, model: VRFModel, frames: torch.Tensor) -> torch.Tensor:
         """The model's own features of these frames, at their numbers in a matrix; all other rows are zero."""
         table = torch.zeros(len(self.index.digests), model.image_encoder.hidden.in_features, device=model.device)
         frames = frames.unique()
@@ -101,14 +119,14 @@ class FramePixels:
 class _Parts(Dataset):
     """Frames that are needed together, each with the seed of its augmentation."""
 
-    def __init__(self, pixels: FramePixels, parts: list, transform: object) -> None:
+    def __init__(self, pixels: FramePixels, parts: list[_Part], transform: _Transform) -> None:
         self.pixels, self.parts, self.transform = pixels, parts, transform
 
     def __len__(self) -> int:
         return len(self.parts)
 
-    def __getitem__(self, number: int) -> torch.Tensor:
-        frames, seed = self.parts[number]
+    def __getitem__(self, index: int) -> torch.Tensor:
+        frames, seed = self.parts[index]
         return torch.stack([self._image(frame, seed) for frame in frames])
 
     def _image(self, frame: int, seed: tuple[int, int] | None) -> torch.Tensor:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -74,9 +75,11 @@ def _draw_node(axes: Axes, entity: Entity, place: Place, shown: Mapping[str, str
     text = entity.id if entity.text is None else shown[entity.text]
     label = f"{textwrap.fill(text, LONGEST)}\n{entity.tag}"
     box = {"boxstyle": "round,pad=0.25", "facecolor": COLOURS[entity.tag], "edgecolor": "white", "lw": 0.8}
-    style = {"ha": "center", "va": "center", "linespacing": 1.0, "zorder": 3, "bbox": box}
+    style: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.0, "zorder": 3, "bbox": box}
     ink = "white" if entity.tag in DARK else INK
-    return axes.text(*place, label, color=ink, fontproperties=_font(8), **style).get_bbox_patch()
+    patch = axes.text(*place, label, color=ink, fontproperties=_font(8), **style).get_bbox_patch()
+    assert patch is not None  # it was drawn with a box
+    return patch
 
 
 def _draw_edge(axes: Axes, label: str, places: tuple[Place, Place], boxes: tuple[Patch, Patch]) -> None:
@@ -85,7 +88,7 @@ def _draw_edge(axes: Axes, label: str, places: tuple[Place, Place], boxes: tuple
     arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.1, "patchA": boxes[0], "patchB": boxes[1]}
     axes.annotate("", (x1, y1), (x0, y0), arrowprops=arrow, zorder=1)
     box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-    style = {"fontsize": 6, "color": colour, "ha": "center", "va": "center", "bbox": box, "zorder": 2}
+    style: dict[str, Any] = {"fontsize": 6, "color": colour, "ha": "center", "va": "center", "bbox": box, "zorder": 2}
     # Nearer to the start: many edges share an end.
     axes.text(x0 + min(0.5, 0.45 * (x1 - x0)), y0 + min(0.5 / (x1 - x0), 0.45) * (y1 - y0), label, **style)
 

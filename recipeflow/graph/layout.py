@@ -26,7 +26,7 @@ def lay_out(graph: nx.MultiDiGraph) -> dict[str, Place]:
     extents: dict[str, Extent] = {}
     shifts: dict[str, float] = {}
     # What flows into a node has a smaller column, so that parts come before what they hang on.
-    for node in sorted(graph, key=columns.get):
+    for node in sorted(graph, key=columns.__getitem__):
         extent = _pack(parts[node], extents, shifts)
         taken = [rows[part] + shifts[part] for part in parts[node]]
         rows[node] = (min(taken) + max(taken)) / 2 if taken else 0.0

@@ -225,13 +225,14 @@ def _ingredient_names(recipe: Recipe) -> set[str]:
     for entity in recipe.entities.values():
         if entity.section == 0 and entity.tag == "F" and entity.line not in names:
             line = recipe.ingredients[entity.line]
-            if line.words[entity.start_word].start >= _headings_end(line):
+            if entity.text is not None and line.words[entity.start_word].start >= _headings_end(line):
                 names[entity.line] = entity.text
     return set(names.values())
 
 
 def _headings_end(line: Line) -> int:
-    return _HEADINGS.match(line.text).end()
+    headings = _HEADINGS.match(line.text or "")
+    return headings.end() if headings else 0
 
 
 def _rows(counts: Mapping[str, Cell], group: str, names: Mapping[str, str]) -> list[tuple[Cell, ...]]:

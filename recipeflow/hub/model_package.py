@@ -96,7 +96,7 @@ class ModelPackage:
             self.trained_on,
             picture=next(iter(self.pictures), None),
             has_index=self.has_index(),
-            calibration=calibration and calibration.about,
+            calibration=calibration.about if calibration else None,
             license=license,
             words=choose_examples(_read_vocabulary(self.folder)),
         )
@@ -105,10 +105,12 @@ class ModelPackage:
 
 def _read_config(model: Path) -> VRFConfig:
     try:
-        return VRFConfig.from_pretrained(model)
+        config = VRFConfig.from_pretrained(model)
     except (OSError, TypeError, ValueError) as error:
         message = f"expected a VRFModel, found another config.json in {model} ({error}); name a model of this project"
         raise ModelFolderError(message) from error
+    assert isinstance(config, VRFConfig)  # a tuple comes only with return_unused_kwargs
+    return config
 
 
 def _read_vocabulary(model: Path) -> dict[str, int]:

@@ -88,12 +88,12 @@ def push_model(
 
     check_name(repo_id)
     api = connect(token, needed=not dry_run)
-    package = ModelPackage.open(Path(folder), api, dataset, picture and Path(picture))
+    package = ModelPackage.open(Path(folder), api, dataset, Path(picture) if picture else None)
     if not allow_official_frames and package.shows_official_frames():
         raise _not_ours_to_publish("in the index or the picture", "push the model without them")
     files = collect_files(package.folder, MODELS) | package.pictures
     if results or dataset or picture or package.has_default_card():
-        files[CARD] = package.make_card(repo_id, results and Path(results), licence).encode()
+        files[CARD] = package.make_card(repo_id, Path(results) if results else None, licence).encode()
     done = push_files(api, MODELS, repo_id, files, private=private, dry_run=dry_run)
     return replace(done, notes=(*done.notes, *package.notes()))
 

@@ -148,15 +148,19 @@ def push_files(
             api.create_repo(repo_id, repo_type=kind.name, private=private)
             remote = _look(api, kind, repo_id)
         notes = () if remote is None else tuple(_check_visibility(remote, repo_id, private))
-        commit = None if dry_run else _commit(api, kind, repo_id, files, changes, remote.head)
+        commit = None if dry_run or remote is None else _commit(api, kind, repo_id, files, changes, remote.head)
     page = f"{api.endpoint}/{'datasets/' if kind.name == 'dataset' else ''}{repo_id}"
     return Push(repo_id, page, private if remote is None else remote.private, commit, changes, notes)
 
 
 def _look(api: HfApi, kind: Kind, repo_id: str, revision: str | None = None) -> _Remote:
     info = api.repo_info(repo_id, repo_type=kind.name, revision=revision)
+    if info.sha is None:
+        raise HubError(f"expected the latest revision of {repo_id}, found none; try again later")
     entries = api.list_repo_tree(repo_id, recursive=True, revision=info.sha, repo_type=kind.name)
-    return _Remote(info.sha, info.private, {entry.path: entry for entry in entries if isinstance(entry, RepoFile)})
+    return _Remote(
+        info.sha, bool(info.private), {entry.path: entry for entry in entries if isinstance(entry, RepoFile)}
+    )
 
 
 def _look_if_there(api: HfApi, kind: Kind, repo_id: str) -> _Remote | None:
@@ -209,7 +213,9 @@ def _commit(
     api: HfApi, kind: Kind, repo_id: str, files: Mapping[str, Source], changes: tuple[Change, ...], head: str
 ) -> str:
     """Send what differs, and fail if someone else has pushed since we looked; the new revision."""
-    operations = [CommitOperationAdd(c.path, files[c.path]) for c in changes if c.status in ("new", "changed")]
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
+        CommitOperationAdd(c.path, files[c.path]) for c in changes if c.status in ("new", "changed")
+    ]
     operations += [CommitOperationDelete(c.path, is_folder=False) for c in changes if c.status == "deleted"]
     if not operations:
         return head
@@ -245,8 +251,9 @@ def pull_files(
                 "its name and kind"
             )
         with StagedFolder(folder, kind.marker, overwrite) as staged:
-            options = {"repo_type": kind.name, "revision": remote.head, "ignore_patterns": [".*", "*/.*"]}
-            snapshot = Path(api.snapshot_download(repo_id, **options))
+            hidden = [".*", "*/.*"]
+            fetched = api.snapshot_download(repo_id, repo_type=kind.name, revision=remote.head, ignore_patterns=hidden)
+            snapshot = Path(fetched)
             for path, file in remote.files.items():
                 if not any(part.startswith(".") for part in PurePosixPath(path).parts):
                     _copy(snapshot / path, staged / path, file, f"{kind.name}/{repo_id}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -118,7 +118,7 @@ def cook_release(
         writer.info = ReleaseInfo(SOURCE, "MIT", VERSION, dict(sorted(glossary.items())), details)
 
 
-def _cook_all(recipes: int, seed: int, used_only: bool, workers: int | None, pantry: str) -> Iterator[CookedRecipe]:
+def _cook_all(recipes: int, seed: int, used_only: bool, workers: int | None, pantry: str) -> Generator[CookedRecipe]:
     workers = min(recipes, workers or available_cores())
     columns = [seed] * recipes, range(recipes), [used_only] * recipes, [pantry] * recipes
     if workers == 1:

@@ -85,7 +85,7 @@ class Director:
             frames = [self.film_change(action.step, before, after) for before, after in pairs]
         rates = PREPARATION_VISIBLE if id(action.step) in self.preparation else VISIBLE
         for before, after in frames:
-            seen = self.rng.choices(list(rates), rates.values())[0]
+            seen = self.rng.choices(list(rates), list(rates.values()))[0]
             change = StateChange(
                 action.id, before if seen in ("both", "pre") else None, after if seen in ("both", "post") else None
             )

@@ -79,7 +79,7 @@ def _many(text: str) -> tuple[str, ...]:
 
 
 def _read_table(name: str) -> Iterator[dict[str, str]]:
-    yield from csv.DictReader(files(__package__).joinpath(name).read_text(encoding="utf-8").splitlines())
+    yield from csv.DictReader(files("recipeflow.kitchen").joinpath(name).read_text(encoding="utf-8").splitlines())
 
 
 def _read_pantry() -> dict[str, Ingredient]:

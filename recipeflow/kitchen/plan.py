@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypedDict, Unpack
 
 from recipeflow.kitchen.pantry import PANTRY, Ingredient, Words
 from recipeflow.kitchen.verbs import VERBS, Phrase, Verb
@@ -71,6 +72,18 @@ class Step:
         return VERBS[self.verb]
 
 
+class Wording(TypedDict, total=False):
+    """What a text may say of an action beside its objects: the last fields of ``Step``."""
+
+    container: Phrase | None
+    part: Phrase | None
+    manner: Phrase | None
+    tool: Phrase | None
+    power: Phrase | None
+    duration: Phrase | None
+    timing: Timing | None
+
+
 @dataclass
 class Plan:
     """A recipe to be: its ingredients, its instructions as lists of steps, and every state on the way."""
@@ -104,7 +117,7 @@ class Plan:
         into: int | None = None,
         location: str | None = None,
         form: str | None = None,
-        **wording: object,
+        **wording: Unpack[Wording],
     ) -> tuple[int, ...]:
         """Perform an action, write it down in the current instruction and return the numbers of its results.
 

@@ -230,7 +230,7 @@ class Writer:
 
     def write_objects(self, step: Step, opens_line: bool) -> tuple[list[str], list[int]]:
         """Name what the action acts on; returns the entities, and the stuff in the order of the text."""
-        if step.objects == (self.fresh,):
+        if self.fresh is not None and step.objects == (self.fresh,):
             named, order = [self.source[self.fresh]], list(step.objects)
             if step.part is None:
                 return named, order
@@ -308,6 +308,7 @@ class Writer:
     def name_by_number(self, index: int) -> str:
         """The bare number of an instruction, standing for what it made."""
         label = self.label(index)
+        assert label is not None  # the preparation has no number to be called by
         return self.text.name("F", (label,), f"result of step {_narrow(label)}")
 
 

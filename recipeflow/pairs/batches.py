@@ -75,6 +75,7 @@ class PairTensors:
         It is drawn for all images at once, so that processes that share a batch look as one would.
         """
         if self.views is None or len(self.views) == 1:
+            assert isinstance(self.images, torch.Tensor)  # pixels are looked at by `FramePixels.augmented`
             return self.images[frames]
         number, images, _ = self.views.shape
         drawn = torch.randint(number, (images,), generator=torch.Generator().manual_seed(seed))

@@ -20,6 +20,9 @@ from recipeflow.features.compute import FeatureTable
 from recipeflow.features.pixels import FramePixels
 from recipeflow.pairs.context import Context, Picture, RecipeHistory, Words, describe_row, last_seen
 
+UNKNOWN_FRAME = 0
+"""Frames count from 1. Nothing is earlier than an image of which nobody knows when it was taken."""
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -77,7 +80,11 @@ class Pairs:
         """Of images, words, recipes and folds: what queries, answers and figures depend on."""
         content = hashlib.sha256(json.dumps([self.actions, self.objects]).encode())
         images = self.images
-        for tensor in (images.features, images.pre, images.post, self.recipes, self.folds):
+        if isinstance(images, FeatureTable):
+            content.update(images.features.numpy().tobytes())
+        else:
+            content.update(b"".join(images.index.digests))
+        for tensor in (images.pre, images.post, self.recipes, self.folds):
             content.update(tensor.numpy().tobytes())
         return content.hexdigest()
 
@@ -107,7 +114,7 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
         )
     order: dict[str, int] = {}
     recipes = [order.setdefault(recipe_id, len(order)) for recipe_id in table["recipe_id"]]
-    known = {"recipes": torch.tensor(recipes), "folds": torch.tensor(table["fold"]), "images": images}
+    known: dict[str, Any] = {"recipes": torch.tensor(recipes), "folds": torch.tensor(table["fold"]), "images": images}
     if not has_graphs:
         actions, objects = (tuple(map(_cut, table[name])) for name in ("action", "object"))
         contexts = ((),) * len(recipes)
@@ -142,7 +149,7 @@ RowIds = tuple[str, str, str | None]
 def _read_graphs(tables: DatasetFolder) -> dict[str, Graph]:
     """Nodes and edges of every recipe."""
     graphs = tables.columns(FLOW_GRAPHS, ["recipe_id", "nodes", "edges"])
-    return {recipe_id: graph for recipe_id, *graph in zip(*graphs.values(), strict=True)}
+    return {recipe_id: (nodes, edges) for recipe_id, nodes, edges in zip(*graphs.values(), strict=True)}
 
 
 def _entity_words(tables: DatasetFolder, graphs: dict[str, Graph]) -> dict[str, dict[str, Words]]:
@@ -184,12 +191,12 @@ def _last_seen(
     images: FeatureTable | FramePixels,
 ) -> torch.Tensor:
     results = [
-        Picture(entity, frame, image) if image >= 0 else None
+        Picture(entity, frame or UNKNOWN_FRAME, image) if image >= 0 else None
         for (_, _, entity), frame, image in zip(rows, frames, images.post.tolist(), strict=True)
     ]
     pictures: dict[str, dict[str, list[Picture]]] = defaultdict(lambda: defaultdict(list))
     for (recipe_id, action, _), result in zip(rows, results, strict=True):
-        if result is not None:
+        if result is not None and result.frame != UNKNOWN_FRAME:
             pictures[recipe_id][action].append(result)
     seen = images.pre.clone()
     for number in (seen < 0).nonzero().flatten().tolist():

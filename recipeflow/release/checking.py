@@ -77,12 +77,14 @@ def check_with_progress(release: Path) -> CheckReport:
 
 def print_problems(problems: Iterable[ReleaseProblem], console: Console) -> None:
     """Print all problems, by kind."""
-    for kind, group in groupby(sorted(problems, key=lambda problem: problem.kind), type):
-        _print_group(console, kind, list(group))
+    for _, group in groupby(sorted(problems, key=lambda problem: problem.kind), lambda problem: problem.kind):
+        _print_group(console, list(group))
 
 
-def _print_group(console: Console, kind: type[ReleaseProblem], problems: list[ReleaseProblem]) -> None:
-    console.print(f"[bold red]{kind.__name__}[/] ({len(problems):,}): {kind.__doc__.splitlines()[0]}", soft_wrap=True)
+def _print_group(console: Console, problems: list[ReleaseProblem]) -> None:
+    kind = type(problems[0])
+    about = (kind.__doc__ or "").partition("\n")[0]
+    console.print(f"[bold red]{kind.__name__}[/] ({len(problems):,}): {about}", soft_wrap=True)
     for problem in problems:
         line = f"  {problem.where}: {problem.message}" if problem.where else f"  {problem.message}"
         console.print(line, soft_wrap=True, markup=False)

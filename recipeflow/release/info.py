@@ -62,7 +62,7 @@ def check_info(folder: str | Path) -> tuple[ReleaseInfo, list[ReleaseProblem]]:
         return ReleaseInfo(), [problem]
     glossary = known.pop("glossary", {})
     main = {key: known.pop(key, None) for key in MAIN_KEYS}
-    problems = [
+    problems: list[ReleaseProblem] = [
         _wrong(f"expected {key!r} to be a string or null, found {show(value)}", key, value)
         for key, value in main.items()
         if not isinstance(value, str | None)

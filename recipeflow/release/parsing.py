@@ -5,7 +5,7 @@ Parsing goes on after a problem wherever that makes sense, so that a person sees
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -83,13 +83,13 @@ class RecipeParser:
             self.problems.append(problem)
         self._has_keys(raw, RECIPE_KEYS, "the recipe")
         lists = {key: raw[key] for key in RECIPE_KEYS if type(raw) is dict and type(raw.get(key)) is list}
-        sections = [tuple(self._lines(index, lists.get(name, ()))) for index, name in enumerate(SECTIONS)]
+        ingredients, instructions = (tuple(self._lines(i, lists.get(name, ()))) for i, name in enumerate(SECTIONS))
         if not lists.keys() >= set(SECTIONS):
             return None
         flows = tuple(self._flows(lists.get("recipe_flows", ())))
         changes = tuple(self._state_changes(lists.get("state_changes", ())))
         self._check_graph(flows)
-        return Recipe(self.recipe_id, *sections, flows, changes)
+        return Recipe(self.recipe_id, ingredients, instructions, flows, changes)
 
     def _report(
         self, kind: Callable[..., ReleaseProblem], message: str, place: str | None, value: Any, hint: str | None = None
@@ -97,9 +97,9 @@ class RecipeParser:
         problem = kind(message, file=ANNOTATIONS, recipe=self.recipe_id, place=place, value=value, hint=hint)
         self.problems.append(problem)
 
-    def _has_keys(self, raw: Any, keys: dict[str, type], place: str) -> bool:
+    def _has_keys(self, raw: Any, keys: Mapping[str, type], place: str) -> bool:
         """Whether ``raw`` is an object with exactly these keys, each of its type."""
-        if type(raw) is not dict:
+        if not isinstance(raw, dict):
             self._report(WrongTypeError, f"expected an object, found {show(raw)}", place, raw)
             return False
         before = len(self.problems)
@@ -125,7 +125,8 @@ class RecipeParser:
             if not raw_words:
                 self._report(WrongTypeError, "expected a line of at least one word, found none", place, raw_words)
             words = list(self._words(section, number, raw_words))
-            yield Line(() if None in words else tuple(words))
+            readable = tuple(word for word in words if word is not None)
+            yield Line(readable if len(readable) == len(words) else ())
 
     def _words(self, section: int, line: int, raw_words: list) -> Iterator[Word | None]:
         """The words of a line, ``None`` for one that cannot be read."""
@@ -200,8 +201,8 @@ class RecipeParser:
             if tag not in (None, "Ac-B"):
                 message = f"expected the first word of an action (Ac-B), found {short(action)}, which is {short(tag)}"
                 self._report(DanglingEdgeError, message, place, action)
-            frames = [self._frame(raw[side], f"{place}, {side}") for side in ("before", "after")]
-            yield StateChange(action, *frames)
+            before, after = (self._frame(raw[side], f"{place}, {side}") for side in ("before", "after"))
+            yield StateChange(action, before, after)
 
     def _frame(self, number: int, place: str) -> int | None:
         if number >= 1:
@@ -250,4 +251,5 @@ def recipe_to_json(recipe: Recipe) -> dict[str, list]:
 
 
 def _name(kind: type) -> str:
-    return {list: "a list", str: "a string", int: f"a whole number up to {LARGEST}"}[kind]
+    names: dict[type, str] = {list: "a list", str: "a string", int: f"a whole number up to {LARGEST}"}
+    return names[kind]

@@ -162,8 +162,8 @@ class Recipe:
     @cached_property
     def used_frames(self) -> tuple[int, ...]:
         """The distinct frame numbers that state changes name, ascending."""
-        numbers = {n for change in self.state_changes for n in (change.before, change.after)}
-        return tuple(sorted(numbers - {None}))
+        numbers = {n for change in self.state_changes for n in (change.before, change.after) if n is not None}
+        return tuple(sorted(numbers))
 
     def frame_path(self, number: int) -> Path | None:
         """Where frame ``number`` lies, or ``None`` where the release has no frames for this recipe."""

@@ -120,8 +120,10 @@ def read_frames(recipe: Recipe) -> tuple[dict[int, bytes], list[ReleaseProblem]]
     """
     frames: dict[int, bytes] = {}
     problems: list[ReleaseProblem] = []
-    for number in recipe.used_frames if recipe.frames_folder else ():
+    for number in recipe.used_frames:
         path = recipe.frame_path(number)
+        if path is None:
+            break
         where = {"file": f"recipes/{recipe.id}/frames/{path.name}", "recipe": recipe.id, "place": f"frame {number}"}
         try:
             frames[number] = path.read_bytes()

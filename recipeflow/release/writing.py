@@ -78,8 +78,8 @@ class ReleaseWriter:
         if recipe.id in self.urls:
             message = "expected each recipe id once, found it again"
             problems.append(DuplicateRecipeError(message, file=ANNOTATIONS, recipe=recipe.id, value=recipe.id))
-        for number in recipe.used_frames if frames is not None else ():
-            if number not in frames:
+        for number in recipe.used_frames:
+            if frames is not None and number not in frames:
                 place = f"frame {number}"
                 message = f"expected an image of every frame that is used, found only {short(sorted(frames))}"
                 problems.append(MissingFrameError(message, recipe=recipe.id, place=place, value=number))
@@ -94,7 +94,7 @@ class ReleaseWriter:
         home = recipe_folder(self.folder, recipe.id)
         if recipe.title is not None:
             home.mkdir(parents=True)
-            contents = {TITLE: [recipe.title]}
+            contents: dict[str, list[str | None]] = {TITLE: [recipe.title]}
             for section, lines in zip(SECTIONS, recipe.sections, strict=True):
                 contents[f"{section}.txt"] = [line.text for line in lines]
             for name, lines in contents.items():
@@ -104,7 +104,9 @@ class ReleaseWriter:
             for number, data in frames.items():
                 (home / "frames" / frame_name(number)).write_bytes(data)
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         # Leaving the stack closes the file and moves the folder into place, or removes it if anything failed.
         if kind is not None:
             self.stack.__exit__(kind, error, trace)
@@ -116,12 +118,13 @@ class ReleaseWriter:
         if not self.urls:
             raise InvalidReleaseError([EmptyReleaseError("expected at least one recipe, found none")], ADVICE)
         without = [recipe_id for recipe_id, url in self.urls.items() if url is None]
-        if without and len(without) < len(self.urls):
+        urls = [url for url in self.urls.values() if url is not None]
+        if without and urls:
             message = f"expected an address for every recipe or for none, found {len(without)} without"
             raise InvalidReleaseError([UrlListError(message, file=URLS, recipe=without[0])], ADVICE)
         self.annotations.write("}")
-        if not without:
-            lines = "".join(f"{url_line(url)}\n" for url in self.urls.values())
+        if urls:
+            lines = "".join(f"{url_line(url)}\n" for url in urls)
             (self.folder / URLS).write_text(lines, encoding="utf-8")
         if self.info is not None:
             (self.folder / INFO).write_text(self.info.to_json(), encoding="utf-8")
@@ -144,12 +147,12 @@ def _problems(recipe: Recipe) -> Iterator[ReleaseProblem]:
 
 
 def _text_problems(recipe: Recipe) -> Iterator[ReleaseProblem]:
-    texts = [recipe.title, *(line.text for lines in recipe.sections for line in lines)]
-    missing = texts.count(None)
-    if missing == len(texts):
+    wanted = [recipe.title, *(line.text for lines in recipe.sections for line in lines)]
+    texts = [text for text in wanted if text is not None]
+    if not texts:
         return
-    if missing:
-        message = f"expected a title and text on every line, or neither, found {missing} of {len(texts)} missing"
+    if missing := len(wanted) - len(texts):
+        message = f"expected a title and text on every line, or neither, found {missing} of {len(wanted)} missing"
         yield LineCountError(message, recipe=recipe.id, value=missing)
         return
     for text in texts:
@@ -160,4 +163,4 @@ def _text_problems(recipe: Recipe) -> Iterator[ReleaseProblem]:
             message = f"expected text, found half of a surrogate pair in {short(text)}"
             yield EncodingError(message, recipe=recipe.id, value=text)
     for section, lines in zip(SECTIONS, recipe.sections, strict=True):
-        yield from text_problems(recipe.id, section, lines, [line.text for line in lines])
+        yield from text_problems(recipe.id, section, lines, [line.text or "" for line in lines])

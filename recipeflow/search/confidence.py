@@ -218,5 +218,5 @@ def choose_threshold(judged: Judged, accuracy: float) -> Answered:
     if lowest.accuracy is None or lowest.accuracy >= accuracy:
         return lowest
     points = [point for point in risk_coverage(judged) if point.min_confidence >= accuracy]
-    good = [point for point in points if point.accuracy >= accuracy]
+    good = [point for point in points if point.accuracy is not None and point.accuracy >= accuracy]
     return good[-1] if good else Answered(1.0, 0.0, None)

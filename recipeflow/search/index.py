@@ -39,7 +39,7 @@ from retrieval_vrf import (
     VRFIndex,
 )
 
-EXACT_UP_TO = 200_000
+EXACT_UP_TO: int = 200_000
 """Candidates up to which every one is compared; beyond, FAISS looks only where the nearest are likely."""
 
 PROBED = 1 / 32
@@ -147,7 +147,7 @@ def attach_vectors(rows: datasets.Dataset, embeds: np.ndarray) -> str:
     count, width = embeds.shape
     kind = "Flat" if count <= EXACT_UP_TO else f"IVF{_cells(count)},Flat"
     index = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
-    if kind != "Flat":
+    if isinstance(index, faiss.IndexIVF):
         index.nprobe = max(1, round(index.nlist * PROBED))  # saved with the index
         index.cp.max_points_per_centroid = POINTS_A_CELL
     rows.add_faiss_index_from_external_arrays(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from huggingface_hub import snapshot_download
 
@@ -100,6 +100,28 @@ class Retriever:
     def save(self, model_folder: str | Path) -> Path:
         """Put the index into the folder of the saved model, from where it travels with the model."""
         return save_index(self.index, model_folder)
+
+    @overload
+    def search(
+        self,
+        action: str | None = None,
+        object: str | None = None,
+        image: ImageLike | None = None,
+        context: Mapping[str, Phrase] | None = None,
+        k: int = 5,
+        min_confidence: float | None = None,
+    ) -> list[Row]: ...
+
+    @overload
+    def search(
+        self,
+        action: Phrase | Sequence[Phrase] | None = None,
+        object: Phrase | Sequence[Phrase] | None = None,
+        image: ImageLike | Sequence[ImageLike | None] | None = None,
+        context: Mapping[str, Phrase] | Sequence[Mapping[str, Phrase] | None] | None = None,
+        k: int = 5,
+        min_confidence: float | None = None,
+    ) -> list[Row] | list[list[Row]]: ...
 
     def search(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,7 +57,7 @@ class Checkpoints:
 
 
 @contextmanager
-def telling_what_is_lost(path: Path) -> Iterator[None]:
+def telling_what_is_lost(path: Path) -> Generator[None]:
     """Say in one message that something could not be written, whichever library tried to."""
     try:
         yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,9 @@ def prepare_run(
         vocab_size=processor.vocab_size,
         margin=config.margin,
         negatives=config.negatives,
-        **_use(config.inputs),
+        use_action="action" in config.inputs,
+        use_object="object" in config.inputs,
+        use_image="image" in config.inputs,
         **config.model,
         held_out_fold=fold,
         **fields,
@@ -84,10 +86,6 @@ def prepare_run(
         eval_data = make_evaluation_set(pairs, config.inputs, test_folds, processor, config.context)
     train_data = make_tensors(pairs, rows, config.inputs, processor, config.context)
     return Run(model, processor, train_data, eval_data, *test_folds)
-
-
-def _use(inputs: Sequence[str]) -> dict[str, bool]:
-    return {f"use_{name}": name in inputs for name in ("action", "object", "image")}
 
 
 def open_images(
@@ -132,9 +130,19 @@ def start_training(
         folder = open_dataset(dataset)
         check_context(folder, config.context)
         run, pairs, origin = _prepare(folder, config, fold, backbone, weights, cache)
-        options = {"eval_data": run.eval_data, "trackers": trackers, "origin": origin}
-        options |= {"accelerator": accelerator, "claim": claim, "make_card": make_card}
-        trainer = VRFTrainer(run.model, run.processor, config, run.train_data, output, **options)
+        trainer = VRFTrainer(
+            run.model,
+            run.processor,
+            config,
+            run.train_data,
+            output,
+            eval_data=run.eval_data,
+            trackers=trackers,
+            origin=origin,
+            accelerator=accelerator,
+            claim=claim,
+            make_card=make_card,
+        )
     except BaseException:
         claim.release()
         raise

@@ -205,11 +205,11 @@ class VRFTrainer:
 
     def train(self, resume: bool = True) -> VRFModel:
         """Train to the end, from the last checkpoint if there is one, and return the bare model."""
-        if self.claim is None:
+        if self.output is None or self.checkpoints is None or self.claim is None:
             return self._train()
         decide_in_main(self.claim.take)
         try:
-            self._check_settings()
+            self._check_settings(self.output)
             if resume:
                 self.checkpoints.load_latest()
             return self._train()
@@ -303,7 +303,8 @@ class VRFTrainer:
 
     def _end_epoch(self, epoch: int, progress: TrainingProgress) -> None:
         loss, self.state.epoch_loss = self.state.epoch_loss / len(self.batches), 0.0
-        row = {"epoch": epoch, "step": self.state.step, "loss": loss, "learning_rate": self.schedule.get_last_lr()[0]}
+        rate = float(self.schedule.get_last_lr()[0])
+        row = {"epoch": epoch, "step": self.state.step, "loss": loss, "learning_rate": rate}
         every = self.config.evaluate_every
         if self.eval_data is not None and (epoch == self.config.epochs or (every and epoch % every == 0)):
             metrics = self.evaluate()
@@ -317,6 +318,8 @@ class VRFTrainer:
 
     def evaluate(self) -> dict[str, float]:
         """The paper's figures on the evaluation data; the same in every process. The embeddings are kept."""
+        if self.eval_data is None:
+            raise UsageError("expected data to evaluate on, found none; give the trainer eval_data")
         self.embedded = embed_set(self.model, self.eval_data)
         ranks = rank_targets(*self.embedded, self.eval_data.targets)
         return summarize_ranks(ranks, len(self.eval_data.candidates)).as_dict()
@@ -362,11 +365,14 @@ class VRFTrainer:
             self.interrupted = True
             signal.signal(signal.SIGINT, previous)
 
+        def restore() -> None:
+            signal.signal(signal.SIGINT, previous)
+
         previous = signal.signal(signal.SIGINT, note)
-        return lambda: signal.signal(signal.SIGINT, previous)
+        return restore
 
     def _start_trackers(self) -> None:
-        settings = asdict(self.config) | {"inputs": "+".join(self.config.inputs)}
+        settings: dict[str, Any] = asdict(self.config) | {"inputs": "+".join(self.config.inputs)}
         settings |= settings.pop("model")
         self.accelerator.init_trackers("vrf", config=settings)
 
@@ -375,18 +381,18 @@ class VRFTrainer:
 
     # What a run leaves behind.
 
-    def _check_settings(self) -> None:
+    def _check_settings(self, output: Path) -> None:
         """Refuse to resume, or to write over, a run that is not this one."""
         settings = {**asdict(self.config), "rows": len(self.data), "steps": self.steps, **self.origin}
         settings = json.loads(json.dumps(settings))
-        refuse_finished(self.output)
-        path = self.output / SETTINGS
+        refuse_finished(output)
+        path = output / SETTINGS
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else settings
         if found != settings:
             names = sorted(name for name in found | settings if found.get(name) != settings.get(name))
             others = ", ".join(f"{name} {found.get(name)} and not {settings.get(name)}" for name in names)
             raise OutputExistsError(
-                f"expected the run in {self.output} to have the same settings, found {others} in {path}; "
+                f"expected the run in {output} to have the same settings, found {others} in {path}; "
                 "go on with those, delete the folder, or choose another"
             )
         if self.accelerator.is_main_process:
@@ -396,7 +402,7 @@ class VRFTrainer:
     def _finish(self) -> None:
         for tracker in self.accelerator.trackers:
             tracker.finish()
-        if self.output is None:
+        if self.output is None or self.checkpoints is None:
             return
         self.save_model(self.output / MODEL)
         if self.accelerator.is_main_process:

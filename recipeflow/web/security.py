@@ -116,7 +116,7 @@ class Guard:
         changes = scope["method"] not in _SAFE
         if changes and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return _refuse(403, "origin", "expected a request of this server's own pages, found another site's")
-        if self.token is not None and (refusal := self._token_refusal(scope, headers)) is not None:
+        if self.token is not None and (refusal := self._token_refusal(scope, headers, self.token)) is not None:
             return refusal
         if changes and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return _refuse(415, "content_type", "expected Content-Type: application/json")
@@ -128,24 +128,25 @@ class Guard:
             return False
         return name in self.names or (self.any_address and _is_address(name))
 
-    def _token_refusal(self, scope: Scope, headers: Headers) -> Response | None:
+    def _token_refusal(self, scope: Scope, headers: Headers, token: str) -> Response | None:
         query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        if scope["method"] == "GET" and self._is_token("".join(query.pop("token", ()))):
+        if scope["method"] == "GET" and _is_same("".join(query.pop("token", ())), token):
             rest = urlencode(query, doseq=True)
             # Two slashes at the start would name another host.
             answer = RedirectResponse("/" + scope["path"].lstrip("/\\") + (f"?{rest}" if rest else ""), 303)
-            answer.set_cookie(self.cookie, self.token, httponly=True, samesite="lax", path="/")
+            answer.set_cookie(self.cookie, token, httponly=True, samesite="lax", path="/")
             return answer
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        if self._is_token(_cookie(headers, self.cookie)) or self._is_token(bearer):
+        if _is_same(_cookie(headers, self.cookie), token) or _is_same(bearer, token):
             return None
         reason = "expected the token that this server was started with: open the address that it printed"
         if scope["path"].startswith("/api/"):
             return _refuse(401, "token", reason)
         return PlainTextResponse(reason + "\n", 401)
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.token.encode())
+
+def _is_same(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
 
 
 def _refuse(status: int, code: str, reason: str) -> JSONResponse:

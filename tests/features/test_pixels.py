@@ -11,7 +11,7 @@ from torch import nn
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.build import build_dataset
-from recipeflow.errors import TrainingInterruptedError, UsageError
+from recipeflow.errors import BackboneError, TrainingInterruptedError, UsageError
 from recipeflow.evaluation.ranking import evaluate
 from recipeflow.features.backbone import decode
 from recipeflow.features.pixels import FramePixels
@@ -79,6 +79,21 @@ def test_plain_pixels_are_the_processors(pixels):
     expected = processor(post_images=[decode(pixels.frame(number)) for number in (0, 1)])["post_pixel_values"]
     (found,) = pixels.plain(torch.tensor([0, 1]))
     assert found.equal(expected)
+
+
+def test_pixels_for_another_backbone_are_refused(folder, pixels):
+    frozen = replace(CONFIG, finetune=False)
+    others = load_pairs(folder / "vrf", replace(pixels, backbone="tf_efficientnet_lite0"))
+    with pytest.raises(BackboneError, match=f"{BACKBONE}, found those for tf_efficientnet_lite0"):
+        prepare_run(others, frozen, 0, BACKBONE, str(folder / "weights.pth"), **SMALL)
+    prepare_run(load_pairs(folder / "vrf", pixels), frozen, 0, BACKBONE, str(folder / "weights.pth"), **SMALL)
+
+
+def test_other_pictures_make_another_digest(folder, pixels):
+    first, *others = pixels.index.digests
+    changed = replace(pixels, index=replace(pixels.index, digests=[bytes(len(first)), *others]))
+    digests = [load_pairs(folder / "vrf", images).digest() for images in (pixels, pixels, changed)]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_finetuning_trains_the_backbone_but_not_its_statistics(folder, pixels, tmp_path):

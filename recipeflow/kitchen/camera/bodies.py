@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recipeflow.kitchen.camera.drawing import WHITE, Finish, mix, rgb, tone
@@ -195,7 +196,8 @@ def _shade(rng: random.Random, colour: RGB) -> RGB:
     """This kitchen's shade of a colour: a little lighter, paler or warmer than the next kitchen's."""
     warm = rng.uniform(-7, 7)
     red, green, blue = tone(colour, rng.uniform(0.93, 1.06), rng.uniform(0.86, 1.12))
-    return tuple(round(max(0, min(255, c))) for c in (red + warm, green, blue - warm))
+    red, green, blue = (round(max(0, min(255, c))) for c in (red + warm, green, blue - warm))
+    return red, green, blue
 
 
 def _treated(colour: RGB, item: Ingredient, portion: Portion, sauce: RGB | None) -> RGB:
@@ -235,7 +237,7 @@ def _limp(portion: Portion) -> float:
     return 1.0 - loss
 
 
-def sauce_of(portions: tuple[Portion, ...]) -> RGB | None:
+def sauce_of(portions: Sequence[Portion]) -> RGB | None:
     """The colour of the dressing that these portions make together; pastes colour more than thin liquids."""
     weights = {"liquid": 1.0, "paste": 1.6}
     found = [PANTRY[p.ingredient] for p in portions if PANTRY[p.ingredient].shape in weights]
@@ -243,5 +245,7 @@ def sauce_of(portions: tuple[Portion, ...]) -> RGB | None:
     if not found:
         return None
     total = sum(weights[item.shape] for item in found)
-    blend = [sum(weights[item.shape] * rgb(item.skin)[k] for item in found) / total for k in range(3)]
-    return mix(tuple(round(c) for c in blend), WHITE, 0.05)
+    red, green, blue = (
+        round(sum(weights[item.shape] * rgb(item.skin)[k] for item in found) / total) for k in range(3)
+    )
+    return mix((red, green, blue), WHITE, 0.05)

@@ -26,18 +26,21 @@ CIRCLE = np.exp(2j * np.pi * np.arange(28) / 28)
 
 def rgb(code: str) -> RGB:
     """The colour that ``#rrggbb`` stands for."""
-    return tuple(bytes.fromhex(code[1:]))
+    red, green, blue = bytes.fromhex(code[1:])
+    return red, green, blue
 
 
 def mix(first: RGB, second: RGB, share: float) -> RGB:
     """The first colour with a share of the second in it."""
-    return tuple(round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
+    return red, green, blue
 
 
 def tone(colour: RGB, light: float = 1.0, vivid: float = 1.0) -> RGB:
     """The colour made lighter or darker, and more or less saturated."""
     grey = sum(colour) / 3
-    return tuple(max(0, min(255, round((grey + (c - grey) * vivid) * light))) for c in colour)
+    red, green, blue = (max(0, min(255, round((grey + (c - grey) * vivid) * light))) for c in colour)
+    return red, green, blue
 
 
 def blob(rng: random.Random, radius: float, rough: float = 0.08, squash: float = 1.0, points: int = 28) -> np.ndarray:
@@ -74,7 +77,9 @@ class Pen:
         self._sky = light
         self._turn = complex(scale)
         self._centre = 0j
-        self._ground = (*image.getpixel((0, 0))[:3], 0)
+        ground = image.getpixel((0, 0))
+        assert isinstance(ground, tuple)  # sheets are RGBA
+        self._ground: tuple[int, ...] = (*ground[:3], 0)
 
     def at(self, centre: complex, angle: float = 0.0) -> None:
         """Draw around this place, turned by this angle, from now on."""
@@ -86,7 +91,7 @@ class Pen:
         """The direction towards the light as seen from the turned thing."""
         return self._sky * abs(self._turn) / self._turn
 
-    def _place(self, points: np.ndarray) -> list[float]:
+    def _place(self, points: np.ndarray | list[complex]) -> list[float]:
         return (np.asarray(points) * self._turn + self._centre).view(np.float64).tolist()
 
     def polygon(self, points: np.ndarray, colour: RGB) -> None:

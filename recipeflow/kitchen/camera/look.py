@@ -101,7 +101,7 @@ class Look:
             table_colour=_vary(studio, studio.choice(TABLE_COLOURS[table]), 16),
             board_colour=_vary(studio, studio.choice(BOARD_COLOURS), 8),
             bowl=studio.choice(BOWLS),
-            dish_colours=tuple(_vary(studio, studio.choice(CERAMIC_COLOURS), 8) for _ in range(3)),
+            dish_colours=(_ceramic(studio), _ceramic(studio), _ceramic(studio)),
             pan_colour=_vary(studio, studio.choice(PAN_COLOURS), 6),
             light_colour=_vary(studio, studio.choice(LIGHT_COLOURS), 5),
             light=cmath.rect(studio.uniform(0.75, 1.2), studio.uniform(-2.9, -0.3)),
@@ -117,6 +117,11 @@ class Look:
         )
 
 
+def _ceramic(rng: random.Random) -> RGB:
+    return _vary(rng, rng.choice(CERAMIC_COLOURS), 8)
+
+
 def _vary(rng: random.Random, colour: RGB, amount: int) -> RGB:
     grey = rng.uniform(-amount, amount)
-    return tuple(max(0, min(255, round(c + grey + rng.uniform(-amount, amount) / 2))) for c in colour)
+    red, green, blue = (max(0, min(255, round(c + grey + rng.uniform(-amount, amount) / 2))) for c in colour)
+    return red, green, blue
