@@ -9,14 +9,40 @@ import io
 import signal
 import sys
 
-# Each adds its commands, which --help lists in this order.
-# isort: off
-from recipeflow.cli import data, fetching, reading, exploring, annotating, learning, searching, sharing  # noqa: F401
-
-# isort: on
+from recipeflow.cli import annotating, data, exploring, fetching, learning, reading, searching, sharing
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import StoppedError, VRFError
 from recipeflow.extras import naming_extras
+
+COMMANDS = (
+    data.kitchen,
+    data.check,
+    data.stats,
+    data.build,
+    fetching.download,
+    fetching.frames,
+    reading.program,
+    reading.agreement,
+    exploring.explore,
+    annotating.annotate,
+    annotating.annotate_import,
+    annotating.annotate_export,
+    learning.features,
+    learning.train,
+    learning.evaluate,
+    learning.experiment,
+    learning.report,
+    learning.compare,
+    searching.index,
+    searching.calibrate,
+    searching.search,
+)
+"""In the order in which --help lists them, before the groups."""
+
+for command in COMMANDS:
+    app.command()(command)
+app.add_typer(sharing.push, name="push")
+app.add_typer(sharing.pull, name="pull")
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit code of every command after Ctrl-C, as shells have it."""

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from recipeflow.cli.shared import app, errors, output
+from recipeflow.cli.shared import errors, output
 from recipeflow.errors import UsageError
 
 DatabaseArgument = Annotated[
@@ -17,7 +17,6 @@ DatabaseArgument = Annotated[
 ]
 
 
-@app.command()
 def annotate(
     release: Annotated[
         Path | None,
@@ -77,7 +76,6 @@ def annotate(
         )
 
 
-@app.command("annotate-import")
 def annotate_import(
     db: DatabaseArgument,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, or recipes/<id>/*.txt.")],
@@ -103,7 +101,6 @@ def annotate_import(
     output.print(f"{what} {len(imported.added)}{' recipes' if suggest else ''}", markup=False, soft_wrap=True)
 
 
-@app.command("annotate-export")
 def annotate_export(
     db: DatabaseArgument,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.", show_default=False)],

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from recipeflow.cli.shared import app, errors, output
+from recipeflow.cli.shared import errors, output
 from recipeflow.errors import InvalidReleaseError, UsageError
 
 ReleaseArgument = Annotated[
@@ -16,7 +16,6 @@ ReleaseArgument = Annotated[
 ]
 
 
-@app.command()
 def kitchen(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The release folder to write.", show_default=False)],
     recipes: Annotated[int, typer.Option(help="How many recipes to cook.", min=1)] = 200,
@@ -44,7 +43,6 @@ def kitchen(
     output.print(f"cooked {recipes} recipes into {out}", markup=False, soft_wrap=True)
 
 
-@app.command()
 def check(
     release: ReleaseArgument,
     as_json: Annotated[bool, typer.Option("--json", help="Print the problems as JSON.")] = False,
@@ -66,7 +64,6 @@ def check(
     raise typer.Exit(1 if report.problems else 0)
 
 
-@app.command()
 def stats(
     release: ReleaseArgument,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
@@ -95,7 +92,6 @@ def stats(
         output.print(*(table.rich() for table in statistics.tables()), NOTE, sep="\n")
 
 
-@app.command()
 def build(
     release: Annotated[
         Path | None,

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recipeflow.cli.shared import app, errors, output
+from recipeflow.cli.shared import errors, output
 
 if TYPE_CHECKING:
     from recipeflow.explore.library import Library
 
 
-@app.command()
 def explore(
     source: Annotated[
         Path,

@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from recipeflow.cli.data import ReleaseArgument
-from recipeflow.cli.shared import app, errors, output, resumable
+from recipeflow.cli.shared import errors, output, resumable
 
 
-@app.command()
 def download(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The release folder to write.", show_default=False)],
     annotations: Annotated[
@@ -54,7 +53,6 @@ def download(
     raise typer.Exit(0 if report.ok else 1)
 
 
-@app.command()
 def frames(
     release: ReleaseArgument,
     quality: Annotated[int, typer.Option(help="Of the JPEG files.", min=1, max=100)] = 90,

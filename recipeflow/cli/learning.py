@@ -15,7 +15,6 @@ from recipeflow.cli.shared import (
     CacheOption,
     DatasetArgument,
     WeightsOption,
-    app,
     errors,
     output,
     quiet_in_pipes,
@@ -33,7 +32,6 @@ PrecisionOption = Annotated[Literal["fp32", "bf16"], typer.Option(help="Of the c
 ViewsOption = Annotated[int, typer.Option(help="Looks at each image: 1, 2 (mirrored too) or 4 (two crops too).")]
 
 
-@app.command()
 def features(
     dataset: DatasetArgument,
     backbone: BackboneOption = OFFLINE_BACKBONE,
@@ -94,7 +92,6 @@ def features(
         output.print(table.summary(), markup=False, soft_wrap=True)
 
 
-@app.command()
 def train(
     dataset: DatasetArgument,
     out: Annotated[Path, typer.Option(help="The run's folder: checkpoints, history and the model.")] = Path("run"),
@@ -189,7 +186,6 @@ def train(
     trainer.accelerator.end_training()
 
 
-@app.command()
 def evaluate(
     dataset: DatasetArgument,
     model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = DEFAULT_MODEL,
@@ -245,7 +241,6 @@ def evaluate(
     typer.echo(json.dumps(figures, indent=2))
 
 
-@app.command()
 def experiment(
     dataset: DatasetArgument,
     out: Annotated[Path, typer.Option(help="The experiment's folder.")] = Path("experiment"),
@@ -295,7 +290,6 @@ def experiment(
         )
 
 
-@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A folder that vrf experiment wrote.")],
     dataset: Annotated[
@@ -326,7 +320,6 @@ def report(
     output.print(f"wrote {write_report(folder, dataset, out)}", markup=False, soft_wrap=True)
 
 
-@app.command()
 def compare(
     first: Annotated[Path, typer.Argument(metavar="FIRST", help="The folder of an experiment.", show_default=False)],
     second: Annotated[Path, typer.Argument(metavar="SECOND", help="Another, on the same images.", show_default=False)],

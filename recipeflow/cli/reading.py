@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from recipeflow.cli.data import ReleaseArgument
-from recipeflow.cli.shared import app, output
+from recipeflow.cli.shared import output
 from recipeflow.errors import UsageError
 
 
-@app.command()
 def program(
     release: ReleaseArgument,
     recipe_id: Annotated[
@@ -50,7 +49,6 @@ def program(
         output.print(*(table.rich() for table in survey.tables()), sep="\n")
 
 
-@app.command()
 def agreement(
     first: Annotated[str, typer.Argument(metavar="A", help="A release folder or DB:LAYER, taken as the truth.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another annotation of the same words.")],

@@ -15,7 +15,6 @@ from recipeflow.cli.shared import (
     CacheOption,
     DatasetArgument,
     WeightsOption,
-    app,
     errors,
     output,
     quiet_in_pipes,
@@ -29,7 +28,6 @@ WeightsFileOption = Annotated[
 ]
 
 
-@app.command()
 def index(
     dataset: DatasetArgument,
     model: Annotated[Path, typer.Option(help="The folder of a saved model; the index goes into it.")] = Path(
@@ -60,7 +58,6 @@ def index(
     output.print(f"wrote {folder}: {len(retriever.index)} candidates", markup=False, soft_wrap=True)
 
 
-@app.command()
 def calibrate(
     dataset: DatasetArgument,
     model: Annotated[Path, typer.Option(help="The folder of a saved model; calibration.json goes into it.")] = Path(
@@ -140,7 +137,6 @@ def calibrate(
         _announce(f"no confidence is right {right:.0%} of the time ({kind.name}): a search will never be sure")
 
 
-@app.command()
 def search(
     action: Annotated[str | None, typer.Option(help="The verb; words with spaces between them.")] = None,
     object: Annotated[str | None, typer.Option(help="What it is done to, likewise.")] = None,

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recipeflow.cli.help_pages import App
-from recipeflow.cli.shared import app, errors, output
+from recipeflow.cli.shared import errors, output
 
 if TYPE_CHECKING:
     from recipeflow.hub.transfer import Push
 
 push = App(no_args_is_help=True, help="Send a dataset or a model to the Hub, as one commit.")
 pull = App(no_args_is_help=True, help="Fetch a dataset or a model from the Hub into a folder.")
-app.add_typer(push, name="push")
-app.add_typer(pull, name="pull")
 
 RepoArgument = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository.", show_default=False)]
 PublicOption = Annotated[bool, typer.Option("--public", help="Show it to everyone; private without this.")]
