@@ -139,7 +139,6 @@ def train(
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.dataset.folds import split_folds
     from recipeflow.files import check_writable
-    from recipeflow.hub import check_push, push_model
     from recipeflow.training.settings import get_preset
 
     config = get_preset(
@@ -163,6 +162,8 @@ def train(
     check_dataset(dataset)
     check_writable(out)
     if push_to:
+        from recipeflow.hub import check_push
+
         check_push(push_to)
     from recipeflow.hub.model_card import make_default_card
     from recipeflow.training.runs import start_training
@@ -181,6 +182,8 @@ def train(
             soft_wrap=True,
         )
         if push_to:
+            from recipeflow.hub import push_model
+
             output.print(push_model(out, push_to).summary(), markup=False, soft_wrap=True)
     trainer.accelerator.wait_for_everyone()
     trainer.accelerator.end_training()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from recipeflow.errors import ModelFolderError, SearchIndexError
-from recipeflow.hub_client import is_hub_name
 
 DEFAULT_MODEL = "run/model"
 """Where `vrf train` leaves its model, and where other commands look for one."""
@@ -27,6 +26,8 @@ def find_model_folder(name: str | Path) -> Path | None:
     Raises:
         ModelFolderError: If it is a folder without a model, or a path at which there is nothing.
     """
+    from recipeflow.hub_client import is_hub_name  # here, because every start of `vrf` reads this module
+
     folder = Path(name)
     if (folder / "config.json").is_file():
         return folder
