@@ -522,6 +522,8 @@ class VRFModel(VRFPreTrainedModel):
         Raises:
             ValueError: If it is another model's processor.
         """
+        if not hasattr(self, "text_encoder"):  # it reads no words
+            return
         found = processor.vocab_size, processor.tokenizer.pad_token_id
         if found[0] > self.config.vocab_size or found[1] != self.config.pad_token_id:
             raise ValueError(
@@ -574,8 +576,9 @@ class VRFModel(VRFPreTrainedModel):
         pairs of one image have a loss of 0. In evaluation mode and without a generator no negatives are sampled: all
         are taken, so that the loss is the same in every call.
 
-        Nothing here reads back what is on the device, so that a GPU need not wait, but the number of distinct phrases
-        and, for the BiLSTM, of the words in each. An id outside of the vocabulary raises from the lookup itself.
+        No input is checked by its numbers: a GPU would have to wait until they are known. It waits only where they are
+        needed: for the number of distinct phrases, the words in each for the BiLSTM, and negatives that a generator on
+        the CPU samples. An id outside of the vocabulary raises from the lookup itself.
         """
         query_embeds = self.get_query_embeds(
             action_ids, object_ids, pre_pixel_values, pre_features, pre_mask, context_ids, context_roles

@@ -70,6 +70,7 @@ def test_every_learning_command_takes_a_name_on_the_hub(here, tiny, cache, tmp_p
     ):
         result = run_vrf(*command)
         assert result.exit_code == 0, (command, result.exception)
+    assert 'repo = "."' in (tmp_path / "run" / "model" / "README.md").read_text(encoding="utf-8")
     assert dataset_digest(open_dataset("lab/vrf")) == dataset_digest(tiny)
     assert here.state.requests["resolve"] == 0, "nothing is fetched twice"
     assert "not at hand" not in (tmp_path / "experiment" / "report.html").read_text()

@@ -483,6 +483,8 @@ class TestBadInput:
         processor = VRFProcessor.from_phrases([f"word{number}" for number in range(29)], BACKBONE)
         with pytest.raises(ValueError, match=r"processor of at most 30 words.*found one of 31 words, with 0; pass"):
             model.encode_queries("word1", "word2", processor=processor)
+        wordless = small_model(use_action=False, use_object=False).eval()
+        assert wordless.encode_queries(images=Image.new("RGB", (8, 8)), processor=processor).shape == (8,)
 
     def test_a_batch_without_negatives_has_no_loss(self, model):
         single = {name: value[:1] for name, value in FEATURES.items()}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from transformers.utils import logging
 
 import retrieval_vrf
 from configuration_vrf import VRFConfig
@@ -463,6 +464,7 @@ def test_encoding_in_batches_is_encoding_at_once(retriever, picture):
 
 
 def test_encoding_shows_progress_when_asked(retriever, picture, capsys):
+    logging.enable_progress_bar()  # a command that ran before in this process may have switched them off
     retriever.model.encode_images([picture] * 3, retriever.processor, batch_size=1)
     assert capsys.readouterr().err == ""
     retriever.model.encode_images([picture] * 3, retriever.processor, batch_size=1, show_progress=True)

@@ -295,8 +295,8 @@ def test_a_loss_that_is_no_number_stops_with_the_place(tmp_path):
         trainer.train()
 
 
-def test_a_step_waits_for_nothing_but_its_loss():
-    """The loop checks the loss and records it; a GPU waits for these two numbers and for no other."""
+def test_a_step_reads_no_number_but_its_loss():
+    """Once to check it, and once to record it; no check of inputs reads any, for which a GPU would have to wait."""
     trainer = make_trainer(TrainingConfig(epochs=1, recipes_per_batch=4, max_grad_norm=1.0), None)
     trainer.embedder.train()
     batch, images = next(trainer.load_epoch(0, done=0))
