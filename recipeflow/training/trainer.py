@@ -205,11 +205,11 @@ class VRFTrainer:
 
     def train(self, resume: bool = True) -> VRFModel:
         """Train to the end, from the last checkpoint if there is one, and return the bare model."""
-        if self.output is None or self.checkpoints is None or self.claim is None:
+        if self.checkpoints is None or self.claim is None:
             return self._train()
         decide_in_main(self.claim.take)
         try:
-            self._check_settings(self.output)
+            self._check_settings()
             if resume:
                 self.checkpoints.load_latest()
             return self._train()
@@ -381,8 +381,10 @@ class VRFTrainer:
 
     # What a run leaves behind.
 
-    def _check_settings(self, output: Path) -> None:
+    def _check_settings(self) -> None:
         """Refuse to resume, or to write over, a run that is not this one."""
+        if (output := self.output) is None:
+            return
         settings = {**asdict(self.config), "rows": len(self.data), "steps": self.steps, **self.origin}
         settings = json.loads(json.dumps(settings))
         refuse_finished(output)
