@@ -14,7 +14,7 @@ from typing import Any
 from configuration_vrf import VRFConfig
 from recipeflow.dataset.card import SOURCES
 from recipeflow.errors import ModelFolderError
-from recipeflow.training.trainer import HISTORY, SETTINGS
+from recipeflow.training.saved_model import HISTORY, SETTINGS
 
 WITHOUT_EFFECT = ("evaluate_every", "checkpoint_every")
 """Settings of a run that make no difference to its model."""
