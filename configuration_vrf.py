@@ -81,10 +81,14 @@ def _feature_dim(backbone: str) -> int:
         f"expected a timm backbone that pools an image into one vector, found {backbone!r}, which {{found}}; "
         "choose a classification network, such as 'resnet152.tv_in1k'"
     )
+    pretrained = timm.get_pretrained_cfg(backbone)
+    if pretrained is None:
+        raise ValueError(refusal.format(found="declares no image size"))
     with torch.device("meta"):
-        pixels = torch.empty(1, *timm.get_pretrained_cfg(backbone).input_size)
+        pixels = torch.empty(1, *pretrained.input_size)
         try:
-            network = timm.create_model(backbone, num_classes=0).eval()
+            # Every timm network has these two methods, of which no common class knows.
+            network: Any = timm.create_model(backbone, num_classes=0).eval()
             feature = network.forward_head(network.forward_features(pixels))
         except (NotImplementedError, RuntimeError) as error:
             raise ValueError(refusal.format(found=f"fails with: {error}")) from error
@@ -263,7 +267,7 @@ class VRFConfig(PreTrainedConfig):
         super().__post_init__(**kwargs)
 
     @classmethod
-    def from_pretrained(
+    def from_pretrained(  # ty: ignore[incompatible-method-override] transformers does not declare the tuple it gives
         cls, pretrained_model_name_or_path: str | os.PathLike, *args: Any, **kwargs: Any
     ) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
         """Load a saved config; a keyword that is no field of it is refused, not dropped.
@@ -282,7 +286,9 @@ class VRFConfig(PreTrainedConfig):
         return config
 
     @classmethod
-    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
+    def from_dict(  # ty: ignore[incompatible-method-override] likewise
+        cls, config_dict: dict[str, Any], **kwargs: Any
+    ) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
         """Build from what a file holds, and ignore what nothing here reads: other programs write there, too.
 
         A keyword is typed by a person: one that misses a field by a letter is refused.

@@ -502,9 +502,11 @@ class VRFModel(VRFPreTrainedModel):
         rows, is_single = _as_lists({name: value for name, value in given.items() if value is not None})
         processor = processor or self.processor
         self.check_processor(processor)
+        count = len(next(iter(rows.values())))
         pictures = rows.pop("images", None)
-        words = processor(**rows) if rows else {}
-        count = len(next(iter(rows.values()), pictures))
+        words = {}
+        if rows:
+            words = processor(rows.get("actions"), rows.get("objects"), contexts=rows.get("contexts"))
         if pictures is None and self.config.use_image:
             pictures = [None] * count
 
@@ -586,8 +588,10 @@ class VRFModel(VRFPreTrainedModel):
         image_embeds = self.get_image_embeds(post_pixel_values, post_features)
         loss = None
         if return_loss and len(query_embeds) > 1:
-            options = {"generator": generator, "sample": self.training or generator is not None}
-            loss = batch_loss(query_embeds, image_embeds, image_ids, config=self.config, **options)
+            sample = self.training or generator is not None
+            loss = batch_loss(
+                query_embeds, image_embeds, image_ids, config=self.config, generator=generator, sample=sample
+            )
         return VRFOutput(loss=loss, query_embeds=query_embeds, image_embeds=image_embeds)
 
     def _encode_words(self, **phrases: torch.Tensor | None) -> list[torch.Tensor | None]:
@@ -596,11 +600,14 @@ class VRFModel(VRFPreTrainedModel):
         Recipes name the same few things again and again, and the BiLSTM is what costs most, so each distinct phrase
         is encoded once.
         """
-        used = {name: ids for name, ids in phrases.items() if getattr(self.config, f"use_{name.removesuffix('_ids')}")}
-        for name, word_ids in used.items():
+        used: dict[str, torch.Tensor] = {}
+        for name, word_ids in phrases.items():
+            if not getattr(self.config, f"use_{name.removesuffix('_ids')}"):
+                continue
             if word_ids is None:
                 raise ValueError(f"expected {name}, which this model uses (inputs: {self.config.inputs}), found none")
             _check_phrases(name, word_ids)
+            used[name] = word_ids
         if not used or torch.compiler.is_compiling():  # the number of distinct phrases is unknown to a graph
             return [self.text_encoder(used[name]) if name in used else None for name in phrases]
         longest = max(word_ids.shape[1] for word_ids in used.values())
@@ -620,30 +627,33 @@ class VRFModel(VRFPreTrainedModel):
             return {}
         if context_ids is None and context_roles is None:
             context_ids = context_roles = known.new_zeros(known.shape[0], 0, dtype=torch.long)
-        _check_context(context_ids, context_roles)
+        context_ids, context_roles = _checked_context(context_ids, context_roles)
         is_padding = context_ids == self.config.pad_token_id
         words = self.text_encoder(context_ids, join=False)
         return {"context_words": words, "context_roles": context_roles.masked_fill(is_padding, 0)}
 
     def _image_features(self, side: str, pixels: torch.Tensor | None, features: torch.Tensor | None) -> torch.Tensor:
-        if (pixels is None) == (features is None):
-            found = "neither" if pixels is None else "both"
-            raise ValueError(
-                f"expected either {side}_pixel_values or {side}_features, found {found}"
-                + ("; a missing image is a row of zeros that pre_mask marks as False" if side == "pre" else "")
-            )
-        if features is not None:
+        if features is not None and pixels is None:
             _check_images(f"{side}_features", features, 2, self.image_encoder.hidden.in_features)
             return features.to(self.dtype)
-        _check_images(f"{side}_pixel_values", pixels, 4, 3)
-        return self.get_features(pixels)
+        if pixels is not None and features is None:
+            _check_images(f"{side}_pixel_values", pixels, 4, 3)
+            return self.get_features(pixels)
+        found = "neither" if pixels is None else "both"
+        raise ValueError(
+            f"expected either {side}_pixel_values or {side}_features, found {found}"
+            + ("; a missing image is a row of zeros that pre_mask marks as False" if side == "pre" else "")
+        )
 
 
-def _last_stage(network: nn.Module) -> list[str]:
-    """The names of the weights of a timm network's last stage, with all that follows it."""
+def _last_stage(network: Any) -> list[str]:
+    """The names of the weights of a timm network's last stage, with all that follows it.
+
+    timm has no class for all its networks: that they say how their layers are grouped is a convention.
+    """
     # timm puts what belongs to no layer last, as it does with a nameless weight: a norm or a pooling after all stages.
     named = [("", None), *network.named_parameters()]
-    *stages, neck = group_with_matcher(named, network.group_matcher(coarse=True)).values()
+    *stages, neck = group_with_matcher(iter(named), network.group_matcher(coarse=True)).values()
     return stages[-1] + neck[1:]
 
 
@@ -667,17 +677,20 @@ def _check_phrases(name: str, word_ids: torch.Tensor) -> None:
         raise ValueError(f"expected at least one word in every row of {name}, found no column of words")
 
 
-def _check_context(context_ids: torch.Tensor | None, context_roles: torch.Tensor | None) -> None:
+def _checked_context(
+    context_ids: torch.Tensor | None, context_roles: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor]:
     if context_ids is None:
         raise ValueError("expected context_ids beside context_roles, found none; the processor makes both")
     _check_words("context_ids", context_ids)
     fits = context_roles is not None and context_roles.shape == context_ids.shape
-    if not fits or context_roles.dtype not in WHOLE_NUMBERS:
+    if context_roles is None or not fits or context_roles.dtype not in WHOLE_NUMBERS:
         found = "none" if context_roles is None else f"shape {tuple(context_roles.shape)} of {context_roles.dtype}"
         raise ValueError(
             f"expected context_roles as whole numbers of shape {tuple(context_ids.shape)}, found {found}; the "
             "processor makes both"
         )
+    return context_ids, context_roles
 
 
 def _check_images(name: str, images: torch.Tensor, ndim: int, width: int) -> None:

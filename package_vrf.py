@@ -3,10 +3,10 @@
 This file travels with every saved model and imports nothing of the project.
 """
 
+import inspect
 import json
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -55,8 +55,9 @@ class VRFPackage(PreTrainedModel):
         """Load a saved model, which remembers where it is from, for when its processor or its index are asked for."""
         loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
-        if Path(model.name_or_path).is_dir() and model.name_or_path:
-            model._loaded_from = Path(model.name_or_path).resolve()  # which a later chdir does not change
+        name = model.name_or_path
+        if name and Path(name).is_dir():
+            model._loaded_from = Path(name).resolve()  # which a later chdir does not change
         else:
             model._loading = {name: kwargs[name] for name in LOADING if kwargs.get(name)}
         return loaded
@@ -226,7 +227,7 @@ def _was_made_with(model: PreTrainedModel, about: Path) -> bool:
 
 def _own_folder(model: PreTrainedModel) -> Path:
     """Where the code that is running lies; it may be newer than what the model was saved with."""
-    return Path(sys.modules[type(model).__module__].__file__).parent
+    return Path(inspect.getfile(type(model))).parent
 
 
 def _copy_code(implementation: str, folders: list[Path], target: Path) -> None:

@@ -24,20 +24,27 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import datasets.config
+import datasets.exceptions
 import faiss
 import numpy as np
 import torch
+from datasets.search import FaissIndex
 from PIL import Image
-from transformers import BatchFeature, Pipeline, PreTrainedModel, ProcessorMixin
+from transformers import BatchFeature, Pipeline
 
 try:
     from .configuration_vrf import READ_ROLES, VRFConfig, weights_digest
+    from .modeling_vrf import VRFModel
     from .package_vrf import CALIBRATION, INDEX, INDEX_ABOUT, RETRIEVAL
+    from .processing_vrf import VRFProcessor
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import READ_ROLES, VRFConfig, weights_digest
+    from modeling_vrf import VRFModel
     from package_vrf import CALIBRATION, INDEX, INDEX_ABOUT, RETRIEVAL
+    from processing_vrf import VRFProcessor
 
 INDEX_FORMAT, CALIBRATION_FORMAT = 1, 2
 ROWS, VECTORS = "rows.parquet", "vectors.faiss"
@@ -256,7 +263,7 @@ class VRFIndex:
         if not 1 <= k <= len(self):
             raise ValueError(f"expected k from 1 to {len(self)}, the number of candidates, found {k}")
         scores, rows = self.rows.search_batch(EMBEDDING, queries, k)
-        return scores, rows
+        return np.asarray(scores), np.asarray(rows)
 
     def nearest(
         self,
@@ -337,15 +344,20 @@ class VRFIndex:
 
     def _vectors(self) -> Iterator[np.ndarray]:
         """All vectors in any order, some at a time."""
-        index = self.rows.get_index(EMBEDDING).faiss_index
+        table = self.rows.get_index(EMBEDDING)
+        assert isinstance(table, FaissIndex)  # the other kind searches for words
+        index = table.faiss_index
+        assert index is not None  # one without vectors cannot be put on a table
         if not isinstance(index, faiss.IndexIVF):
             for start in range(0, index.ntotal, CHUNK):
                 yield index.reconstruct_n(start, min(CHUNK, index.ntotal - start))
             return
+        cells = index.invlists
+        assert cells is not None  # they are what makes it an IVF
         for cell in range(index.nlist):  # by numbers, each would be looked for in all cells
-            size = index.invlists.list_size(cell)
+            size = cells.list_size(cell)
             if size:
-                codes = faiss.rev_swig_ptr(index.invlists.get_codes(cell), size * index.code_size)
+                codes = faiss.rev_swig_ptr(cells.get_codes(cell), size * index.code_size)
                 yield codes.view(np.float32).reshape(size, index.d)
 
 
@@ -384,14 +396,14 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> 
     return arranged
 
 
-def missed_words(queries: Sequence[Mapping[str, Any]], processor: ProcessorMixin) -> dict[str, list[str]]:
+def missed_words(queries: Sequence[Mapping[str, Any]], processor: VRFProcessor) -> dict[str, list[str]]:
     """The words of queries that are not found in the vocabulary, each with those that it may stand for, if any."""
     phrases = [query[name] for query in queries for name in ("action", "object") if query.get(name)]
     phrases += [phrase for query in queries for phrase in (query.get("context") or {}).values() if phrase]
     return processor.missed_words(phrases)
 
 
-def unknown_words(queries: Sequence[Mapping[str, Any]], processor: ProcessorMixin) -> list[str]:
+def unknown_words(queries: Sequence[Mapping[str, Any]], processor: VRFProcessor) -> list[str]:
     """The same words alone; to the model they are all one unknown word."""
     return list(missed_words(queries, processor))
 
@@ -404,12 +416,15 @@ class PostActionRetrievalPipeline(Pipeline):
         index: Its candidates, or the folder of a model that has them; by default those of the model's repository.
     """
 
+    model: VRFModel
+    processor: VRFProcessor
+
     _load_processor = True
     _load_tokenizer = False
     _load_image_processor = False
     _load_feature_extractor = False
 
-    def __init__(self, model: PreTrainedModel, index: VRFIndex | str | Path | None = None, **kwargs: Any) -> None:
+    def __init__(self, model: VRFModel, index: VRFIndex | str | Path | None = None, **kwargs: Any) -> None:
         super().__init__(model=model, **kwargs)
         if self.processor is None:
             raise ValueError("expected a processor, found none; pass processor=… along with a model in memory")
@@ -417,26 +432,34 @@ class PostActionRetrievalPipeline(Pipeline):
         self.index = index if isinstance(index, VRFIndex) else VRFIndex.load(index or model.find_folder())
         self.index.check_model(model)
 
-    def _sanitize_parameters(
+    # Like the pipelines of transformers, these methods name the parameters that their base class leaves open.
+    def _sanitize_parameters(  # ty: ignore[incompatible-method-override] see above
         self, top_k: int | None = None, min_confidence: float | None = None, k: int | None = None
     ) -> tuple[dict, dict, dict]:
         """`k`, the name that `Retriever.search` has for `top_k`, is understood, too."""
         given = {"top_k": k if top_k is None else top_k, "min_confidence": min_confidence}
         return {}, {}, {name: value for name, value in given.items() if value is not None}
 
-    def preprocess(self, query: Mapping[str, Any]) -> BatchFeature:
+    def preprocess(  # ty: ignore[incompatible-method-override] see above
+        self, query: Mapping[str, Any]
+    ) -> BatchFeature:
         """Words and picture to tensors, and what the query lacks; the processor warns of unknown words."""
         config = self.model.config
-        inputs = self.processor(**arrange_queries([query], config))
+        lists = arrange_queries([query], config)
+        inputs = self.processor(
+            lists.get("actions"), lists.get("objects"), lists.get("pre_images"), contexts=lists.get("contexts")
+        )
         kinds = query_kinds(config.query_parts)
         inputs[KIND] = torch.tensor([kinds.index(kind_of(query, config.query_parts))])
         return inputs
 
-    def _forward(self, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def _forward(  # ty: ignore[incompatible-method-override] see above
+        self, inputs: Mapping[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:
         given = {name: tensor for name, tensor in inputs.items() if name != KIND}
         return {"query_embeds": self.model.get_query_embeds(**given).float(), KIND: inputs[KIND]}
 
-    def postprocess(
+    def postprocess(  # ty: ignore[incompatible-method-override] see above
         self, outputs: Mapping[str, torch.Tensor], top_k: int = 5, min_confidence: float | None = None
     ) -> list[dict[str, Any]]:
         """The nearest candidates, the best first, as rows with a `score`.

@@ -168,10 +168,19 @@ def train(
     from recipeflow.hub.model_card import make_default_card
     from recipeflow.training.runs import start_training
 
-    source = {"backbone": backbone, "weights": weights, "cache": cache}
     quiet_in_pipes()
-    options = {"trackers": tuple(tracker or ()), "announce": errors.print, "make_card": make_default_card}
-    trainer = start_training(dataset, out, config, fold, **source, **options)
+    trainer = start_training(
+        dataset,
+        out,
+        config,
+        fold,
+        backbone=backbone,
+        weights=weights,
+        cache=cache,
+        trackers=tuple(tracker or ()),
+        announce=errors.print,
+        make_card=make_default_card,
+    )
     trainer.train()
     figures = trainer.last_figures()
     if trainer.accelerator.is_main_process:

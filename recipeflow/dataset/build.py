@@ -22,7 +22,7 @@ from datasets.exceptions import DatasetGenerationError
 from datasets.utils.py_utils import convert_file_size_to_int
 
 import recipeflow
-from recipeflow.dataset.card import Contents, make_card
+from recipeflow.dataset.card import Contents, count_rows, make_card
 from recipeflow.dataset.folder import MANIFEST, PAIRS, RECIPES, DatasetFolder
 from recipeflow.dataset.parsed import ParsedRelease
 from recipeflow.errors import EmptyReleaseError, InvalidReleaseError, ReleaseProblem, UsageError
@@ -203,11 +203,6 @@ def _contents(folder: Path) -> Contents:
     )
 
 
-def _count_rows(info: DatasetInfo) -> int:
-    assert info.splits is not None  # the table was prepared
-    return info.splits["train"].num_examples
-
-
 def _manifest(
     release: ReleaseInfo, folder: Path, infos: Mapping[str, DatasetInfo], problems: Iterable[ReleaseProblem]
 ) -> dict[str, Any]:
@@ -222,7 +217,7 @@ def _manifest(
         },
         "configs": {
             config: {
-                "rows": _count_rows(info),
+                "rows": count_rows(info),
                 "bytes": info.download_size,
                 "files": sorted(path.name for path in (folder / config).iterdir()),
             }

@@ -126,7 +126,8 @@ def make_card(
 
 
 def _metadata(infos: Mapping[str, DatasetInfo], release: ReleaseInfo) -> DatasetCardData:
-    rows = max(info.splits["train"].num_examples for info in infos.values())
+    rows = max(map(count_rows, infos.values()))
+    license, license_name = _licence(release.licence)
     tags = ["recipes", "cooking", "recipe-flow-graph", "state-change", "image-retrieval"]
     data = DatasetCardData(
         pretty_name=_pretty_name(release),
@@ -136,10 +137,13 @@ def _metadata(infos: Mapping[str, DatasetInfo], release: ReleaseInfo) -> Dataset
         task_categories=["token-classification", "graph-ml", "image-feature-extraction"],
         task_ids=["named-entity-recognition"],
         tags=[*tags, "simulated"] if release.source == "simulated" else tags,
-        **_licence(release.licence),
+        license=license,
+        license_name=license_name,
     )
     DatasetInfosDict(infos).to_dataset_card_data(data)
-    configs = {name: {"data_files": [{"split": "train", "path": f"{name}/train-*.parquet"}]} for name in infos}
+    configs: dict[str, dict[str, Any]] = {
+        name: {"data_files": [{"split": "train", "path": f"{name}/train-*.parquet"}]} for name in infos
+    }
     configs[VRFDataset.DEFAULT_CONFIG_NAME]["default"] = True
     MetadataConfigs(configs).to_dataset_card_data(data)
     return data
@@ -149,10 +153,10 @@ def _pretty_name(release: ReleaseInfo) -> str:
     return "Visual Recipe Flow" + (" (simulated)" if release.source == "simulated" else "")
 
 
-def _licence(licence: str | None) -> dict[str, str]:
+def _licence(licence: str | None) -> tuple[str, str | None]:
     """The licence as the Hub spells it: one of its ids, or ``other`` with a name."""
     spelled = re.sub(r"[^a-z0-9.]+", "-", (licence or "").lower()).strip("-") or "unknown"
-    return {"license": spelled} if spelled in LICENCES else {"license": "other", "license_name": spelled}
+    return (spelled, None) if spelled in LICENCES else ("other", spelled)
 
 
 def _describe_source(release: ReleaseInfo) -> str:
@@ -161,5 +165,11 @@ def _describe_source(release: ReleaseInfo) -> str:
 
 
 def _describe_table(config: str, info: DatasetInfo) -> dict[str, Any]:
-    rows = info.splits["train"].num_examples
+    rows = count_rows(info)
     return {"name": config, "description": DESCRIPTIONS[config], "rows": rows, "columns": COLUMNS[config]}
+
+
+def count_rows(info: DatasetInfo) -> int:
+    """How many rows a table has that was prepared."""
+    assert info.splits is not None  # preparing it counted them
+    return info.splits["train"].num_examples

@@ -14,7 +14,7 @@ from typing import Any
 from configuration_vrf import VRFConfig
 from recipeflow.dataset.card import SOURCES
 from recipeflow.errors import ModelFolderError
-from recipeflow.training.trainer import HISTORY, SETTINGS
+from recipeflow.training.saved_model import HISTORY, SETTINGS
 
 WITHOUT_EFFECT = ("evaluate_every", "checkpoint_every")
 """Settings of a run that make no difference to its model."""
@@ -46,11 +46,13 @@ class Evidence:
 
     Attributes:
         results: The ``results.json`` of an experiment with models like this one.
+        row: The row of these results whose models take the same inputs as this one.
         training: How this model was trained, as its run recorded it.
         figures: This model's own figures on the fold that was held out.
     """
 
-    results: Mapping[str, Any] | None = None
+    results: dict[str, Any] | None = None
+    row: Mapping[str, Any] | None = None
     training: Mapping[str, Any] | None = None
     figures: Mapping[str, float] | None = None
 
@@ -64,10 +66,12 @@ def read_evidence(config: VRFConfig, run: Path | None, results: Path | None) -> 
     training = _read_json(run / SETTINGS) if run and (run / SETTINGS).is_file() else None
     history = _read_json(run / HISTORY) if run and (run / HISTORY).is_file() else []
     measured = [row for row in history if "recall_at_5" in row]
-    experiment = None if results is None else _read_json(results)
-    if experiment is not None:
-        _check_same(experiment, config, training or {}, results)
-    return Evidence(experiment, training, measured[-1] if measured else None)
+    figures = measured[-1] if measured else None
+    if results is None:
+        return Evidence(training=training, figures=figures)
+    experiment = _read_json(results)
+    row = _find_like(experiment, config, training or {}, results)
+    return Evidence(experiment, row, training, figures)
 
 
 def _read_json(path: Path) -> Any:
@@ -80,11 +84,11 @@ def _read_json(path: Path) -> Any:
         raise ModelFolderError(message) from error
 
 
-def _check_same(results: Any, config: VRFConfig, training: Mapping[str, Any], path: Path) -> None:
-    """A card may show only results of models that are like this one in everything but seed and fold."""
+def _find_like(results: Any, config: VRFConfig, training: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """The row of models that are like this one in everything but seed and fold: a card may show no other results."""
     try:
         theirs = {"backbone": results["settings"]["backbone"], **results["settings"]["training"]}
-        row = find_row(results, config)
+        row = next((row for row in results["rows"] if set(row["inputs"]) == set(config.inputs)), None)
     except (KeyError, TypeError) as error:
         message = f"expected the results.json of `vrf experiment`, found another file in {path}; name that file"
         raise ModelFolderError(message) from error
@@ -94,13 +98,9 @@ def _check_same(results: Any, config: VRFConfig, training: Mapping[str, Any], pa
     found = [f"{name} {theirs[name]} and not {ours[name]}" for name in differing]
     if row is None:
         found.append(f"no row with {' + '.join(config.inputs)}")
-    if found:
+    if row is None or found:
         raise ModelFolderError(
             f"expected results of models like this one in {path}, found {', '.join(found)}; name the results of an "
             "experiment with its settings"
         )
-
-
-def find_row(results: Mapping[str, Any], config: VRFConfig) -> Mapping[str, Any] | None:
-    """The row of an experiment whose models take the same inputs as this one."""
-    return next((row for row in results["rows"] if set(row["inputs"]) == set(config.inputs)), None)
+    return row

@@ -13,7 +13,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from configuration_vrf import HUB_WEIGHTS, VRFConfig
 from recipeflow.experiment.paper import ROWS
 from recipeflow.experiment.results import results_table
-from recipeflow.hub.evidence import WITHOUT_EFFECT, Evidence, TrainedOn, find_row
+from recipeflow.hub.evidence import WITHOUT_EFFECT, Evidence, TrainedOn
 from recipeflow.tables import Table
 from retrieval_vrf import name_kind
 from vrf_dataset import CITATION, HOMEPAGE
@@ -42,7 +42,7 @@ EXAMPLE_WORDS = {
 
 def choose_examples(vocabulary: Mapping[str, int]) -> dict[str, str]:
     """A verb and an object for the card, of the words that a model knows, which are numbered by frequency."""
-    frequent = sorted(vocabulary, key=vocabulary.get)[2:]  # after those for padding and for unknown words
+    frequent = sorted(vocabulary, key=vocabulary.__getitem__)[2:]  # after those for padding and for unknown words
     return {
         part: next((word for word in words if word in vocabulary), next(iter(frequent), words[0]))
         for part, words in EXAMPLE_WORDS.items()
@@ -120,15 +120,15 @@ def _base_model(config: VRFConfig) -> str | None:
     """The backbone's repository, where its weights came from there."""
     if not config.backbone_weights.startswith(f"{HUB_WEIGHTS}, "):
         return None
-    return timm.get_pretrained_cfg(config.backbone).hf_hub_id
+    pretrained = timm.get_pretrained_cfg(config.backbone)
+    return pretrained.hf_hub_id if pretrained else None
 
 
 def _eval_results(config: VRFConfig, evidence: Evidence, trained_on: TrainedOn | None) -> list[EvalResult]:
     """For the model-index: the mean over folds with its deviation, or this model's own figures."""
     deviations: Mapping[str, float | None] = {}
-    if evidence.results is not None:
-        row = find_row(evidence.results, config)
-        figures, deviations = row["mean"], row["std"]
+    if evidence.row is not None:
+        figures, deviations = evidence.row["mean"], evidence.row["std"]
     else:
         figures = evidence.figures or {}
     name = trained_on.repo_id if trained_on and trained_on.repo_id else "visual-recipe-flow"
@@ -151,9 +151,8 @@ def _eval_results(config: VRFConfig, evidence: Evidence, trained_on: TrainedOn |
 
 
 def _results(config: VRFConfig, evidence: Evidence, trained_on: TrainedOn | None) -> dict[str, Any] | None:
-    if evidence.results is not None:
-        row = find_row(evidence.results, config)["title"]
-        table = results_table(evidence.results)
+    if evidence.results is not None and evidence.row is not None:
+        row, table = evidence.row["title"], results_table(evidence.results)
     elif evidence.figures is not None:
         row, table = None, _own_table(config, evidence.figures)
     else:

@@ -1,4 +1,7 @@
-"""Whether a folder holds a saved model; without torch, so that a wrong name is refused at once."""
+"""The names of what a run writes, and whether a folder holds a saved model.
+
+Without torch, so that a wrong name is refused at once.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,13 @@ INDEX = "index/index.json"
 
 MODEL = "model"
 """The folder of the finished model, inside that of its run."""
+
+BEST = "best"
+"""The folder of the model that did best on the held-out fold, beside it."""
+
+SETTINGS = "training.json"
+HISTORY = "history.json"
+"""What a run was started with, and what it measured in each epoch."""
 
 VOCABULARY = "tokenizer.json"
 NEEDED = ("config.json", "*.safetensors", "modeling_vrf.py", "processor_config.json", VOCABULARY)

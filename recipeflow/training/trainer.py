@@ -43,12 +43,9 @@ from recipeflow.processes import decide_in_main, join_processes
 from recipeflow.progress import TrainingProgress
 from recipeflow.training.checkpoints import Checkpoints, telling_what_is_lost
 from recipeflow.training.output_folder import ClaimedFolder, FolderKind
-from recipeflow.training.saved_model import MODEL
+from recipeflow.training.saved_model import BEST, HISTORY, MODEL, SETTINGS
 from recipeflow.training.settings import TrainingConfig
 
-HISTORY = "history.json"
-SETTINGS = "training.json"
-BEST = "best"
 RUN = FolderKind("vrf train", marks=(SETTINGS,))
 
 
