@@ -18,12 +18,12 @@ from recipeflow.errors import StoppedError, VRFError
 from recipeflow.extras import naming_extras
 
 INTERRUPTED = 128 + signal.SIGINT
-"""The exit code of every command after Ctrl-C, as shells have it."""
+"""The exit code of every command after Ctrl-C, following the shells' convention."""
 
 
 def main() -> None:
-    """Run the command line: errors that are the user's to mend are one message, never a traceback."""
-    # Files can hold what a terminal cannot show; a report about them is not to fail on it.
+    """Run the command line. Errors that a user can fix are printed as one message, never as a traceback."""
+    # Files can contain what a terminal cannot show; reporting on them must not fail.
     sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with naming_extras():

@@ -1,4 +1,4 @@
-"""How ``--help`` looks: plain text that fits 80 columns, with examples left as they are written."""
+"""The layout of ``--help``: plain text that fits 80 columns, with examples left unwrapped."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 KEEP_AS_IT_IS = "\b\n"
-"""What marks a paragraph that must not be wrapped, for the formatter of click."""
+"""Marks a paragraph that click's formatter must not wrap."""
 
 FIXED_SPACE = "\xa0"
-"""At which lines are not wrapped."""
+"""A space at which lines are not wrapped."""
 
 NAMES = {"int": "INT", "int range": "INT", "float": "NUMBER", "float range": "NUMBER", "path": "PATH", "str": "TEXT"}
 NAMES["list[str]"] = NAMES["str"]
-"""What a value is called, by typer's name for its type; a choice is shown as its values."""
+"""The name shown for a value, by typer's name for its type; a choice is shown as its values."""
 
 
 class _HelpPage:
-    """A command whose page has examples on lines of their own, and short names for what options take."""
+    """A help page with examples on separate lines and short names for option values."""
 
     def collect_usage_pieces(self, context: Any) -> list[str]:
-        """The usage line: what is required stands bare, what may be left out in brackets."""
+        """Show required arguments bare and optional ones in brackets."""
         return [piece.removeprefix("{").removesuffix("}") for piece in super().collect_usage_pieces(context)]
 
     def format_help_text(self, context: Any, formatter: Any) -> None:
@@ -37,7 +37,7 @@ class _HelpPage:
             formatter.write_text("\n\n".join(kept))
 
     def format_options(self, context: Any, formatter: Any) -> None:
-        """Write arguments by name alone, then options with what they take, then the commands of a group."""
+        """Write arguments by name only, then options with their values, then the commands of a group."""
         rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(context):
             if record := parameter.get_help_record(context):
@@ -65,11 +65,11 @@ def _name_of_type(found: re.Match) -> str:
 
 
 class HelpCommand(_HelpPage, TyperCommand):
-    """A command with such a page."""
+    """A command with this help page."""
 
 
 class HelpGroup(_HelpPage, TyperGroup):
-    """A group of commands with such a page."""
+    """A group of commands with this help page."""
 
 
 class App(typer.Typer):

@@ -20,7 +20,7 @@ import pyarrow as pa
 from recipeflow.dataset.folder import FLOW_GRAPHS, MANIFEST, PAIRS, RECIPES, TABLES, DatasetFolder
 from recipeflow.errors import DatasetFolderError, HubError, OutputExistsError, UsageError
 from recipeflow.files import StagedFolder, cache_folder, write_json
-from recipeflow.hub_client import connect, is_hub_name, telling
+from recipeflow.hub_client import connect, explain_hub_errors, is_hub_name
 
 if TYPE_CHECKING:
     import datasets
@@ -58,7 +58,7 @@ def _fetch(name: str) -> Path:
     api = connect(None, needed=False)
     patterns = ["README.md", MANIFEST, *(f"{table}/*.parquet" for table in TABLES)]
     try:
-        with telling(api, name):
+        with explain_hub_errors(api, name):
             folder = Path(api.snapshot_download(name, repo_type="dataset", allow_patterns=patterns))
     except HubError as error:
         raise type(error)(f"expected a dataset, found no folder {name} here; looked on the Hub: {error}") from error

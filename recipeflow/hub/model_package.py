@@ -18,7 +18,7 @@ from recipeflow.errors import DatasetFolderError, HubError, ModelFolderError
 from recipeflow.hub.dataset_package import open_built
 from recipeflow.hub.model_card import TrainedOn, make_model_card, read_evidence
 from recipeflow.hub.transfer import CARD
-from recipeflow.hub_client import check_name, telling
+from recipeflow.hub_client import check_name, explain_hub_errors
 from recipeflow.images import check_card_picture
 from recipeflow.training.saved_model import VOCABULARY, find_package
 
@@ -83,11 +83,11 @@ class ModelPackage:
         default = model_card(self.config, words=_choose_words(self.folder))
         return not path.is_file() or path.read_text(encoding="utf-8") == default
 
-    def make_card(self, repo_id: str, results: Path | None, licence: str) -> str:
+    def make_card(self, repo_id: str, results: Path | None, license: str) -> str:
         """The card with what was measured."""
         evidence = read_evidence(self.config, self.run, results)
         calibration = _read_calibration(self.folder)
-        options = {"picture": next(iter(self.pictures), None), "has_index": self.has_index(), "licence": licence}
+        options = {"picture": next(iter(self.pictures), None), "has_index": self.has_index(), "licence": license}
         options |= {"calibration": calibration and calibration.about, "words": _choose_words(self.folder)}
         return str(make_model_card(self.config, repo_id, evidence, self.trained_on, **options))
 
@@ -138,7 +138,7 @@ def _find_dataset(api: HfApi, dataset: str | Path, config: VRFConfig) -> Trained
         return TrainedOn(source=open_built(Path(dataset)).source, doubt=_check_trained_on(Path(dataset), config))
     repo_id = str(dataset)
     check_name(repo_id)
-    with telling(api, repo_id):
+    with explain_hub_errors(api, repo_id):
         try:
             manifest = api.hf_hub_download(repo_id, MANIFEST, repo_type="dataset")
         except EntryNotFoundError:

@@ -16,7 +16,7 @@ from typing import Any
 from recipeflow.errors import HubAccessError, OfficialFramesError
 from recipeflow.hub.dataset_package import card_for_repository, open_built
 from recipeflow.hub.transfer import CARD, DATASETS, MODELS, Kind, Push, collect_files, pull_files, push_files
-from recipeflow.hub_client import check_name, connect, telling
+from recipeflow.hub_client import check_name, connect, explain_hub_errors
 
 
 def push_dataset(
@@ -58,7 +58,7 @@ def push_model(
     results: str | Path | None = None,
     dataset: str | Path | None = None,
     picture: str | Path | None = None,
-    licence: str = "mit",
+    license: str = "mit",
     private: bool = True,
     dry_run: bool = False,
     allow_official_frames: bool = False,
@@ -75,7 +75,7 @@ def push_model(
         results: The ``results.json`` of an experiment with models like this one; the run's own figures by default.
         dataset: What it was trained on: ``OWNER/NAME`` on the Hub, which the card links, or a dataset folder.
         picture: Queries and their answers, as ``vrf search --picture`` draws them, for the card.
-        licence: Of the weights, as the Hub spells it.
+        license: License of the weights, by the Hub's identifier.
         private: As for ``push_dataset``.
         dry_run: As for ``push_dataset``.
         allow_official_frames: As for ``push_dataset``; the index and the picture show frames.
@@ -93,7 +93,7 @@ def push_model(
         raise _not_ours_to_publish("in the index or the picture", "push the model without them")
     files = collect_files(package.folder, MODELS) | package.pictures
     if results or dataset or picture or package.has_default_card():
-        files[CARD] = package.make_card(repo_id, results and Path(results), licence).encode()
+        files[CARD] = package.make_card(repo_id, results and Path(results), license).encode()
     done = push_files(api, MODELS, repo_id, files, private=private, dry_run=dry_run)
     return replace(done, notes=(*done.notes, *package.notes()))
 
@@ -111,7 +111,7 @@ def check_push(repo_id: str, *, private: bool = True, token: str | None = None) 
     """
     check_name(repo_id)
     api = connect(token, needed=True)
-    with telling(api, repo_id):
+    with explain_hub_errors(api, repo_id):
         user = api.whoami()
     reason = next(_reasons_against(user, repo_id.split("/")[0]), None)
     if reason is not None:

@@ -24,7 +24,7 @@ from huggingface_hub.utils.sha import git_hash
 from recipeflow.dataset.folder import MANIFEST
 from recipeflow.errors import HubError, VisibilityError
 from recipeflow.files import StagedFolder
-from recipeflow.hub_client import telling
+from recipeflow.hub_client import explain_hub_errors
 from recipeflow.tables import Table
 from vrf_dataset import FEATURES
 
@@ -141,7 +141,7 @@ def push_files(
         private: Make a new repository private; refuse to push to one that is public.
         dry_run: Only compare.
     """
-    with telling(api, repo_id):
+    with explain_hub_errors(api, repo_id):
         remote = _look_if_there(api, kind, repo_id)
         changes = tuple(_compare(files, {} if remote is None else remote.files, kind))
         if remote is None and not dry_run:
@@ -237,7 +237,7 @@ def pull_files(
         revision: A branch, tag or commit; the latest by default.
         overwrite: Replace an earlier folder of this kind.
     """
-    with telling(api, repo_id):
+    with explain_hub_errors(api, repo_id):
         remote = _look(api, kind, repo_id, revision)
         if kind.marker not in remote.files:
             raise HubError(

@@ -30,7 +30,7 @@ class Checkpoints:
         if self.accelerator.is_main_process:
             shutil.rmtree(aside, ignore_errors=True)
         self.accelerator.wait_for_everyone()
-        with telling_what_is_lost(final):
+        with report_save_errors(final):
             self.accelerator.save_state(str(aside))
         self.accelerator.wait_for_everyone()
         if self.accelerator.is_main_process and not final.exists():
@@ -57,8 +57,8 @@ class Checkpoints:
 
 
 @contextmanager
-def telling_what_is_lost(path: Path) -> Iterator[None]:
-    """Say in one message that something could not be written, whichever library tried to."""
+def report_save_errors(path: Path) -> Iterator[None]:
+    """Report in one message that something could not be written, whichever library tried."""
     try:
         yield
     except (OSError, RuntimeError, SafetensorError) as error:

@@ -38,7 +38,7 @@ from recipeflow.files import StagedFolder, write_json
 from recipeflow.pairs.batches import PairBatch, PairTensors, RecipeBatches
 from recipeflow.processes import decide_in_main, join_processes
 from recipeflow.progress import TrainingProgress
-from recipeflow.training.checkpoints import Checkpoints, telling_what_is_lost
+from recipeflow.training.checkpoints import Checkpoints, report_save_errors
 from recipeflow.training.output_folder import ClaimedFolder, FolderKind
 from recipeflow.training.saved_model import MODEL
 from recipeflow.training.settings import PRESETS, TrainingConfig
@@ -393,7 +393,7 @@ class VRFTrainer:
         if self.accelerator.is_main_process:
             weights = {name.removeprefix("model."): tensor for name, tensor in state.items()}
             staged = StagedFolder(folder, marker="config.json", overwrite=True)
-            with telling_what_is_lost(folder), staged as aside:
+            with report_save_errors(folder), staged as aside:
                 self.model.save_pretrained(aside, processor=self.processor, state_dict=weights)
         self.accelerator.wait_for_everyone()
 
