@@ -140,15 +140,15 @@ FIGURES = (
     "queries fitted on",
     "queries measured on",
     "temperature",
-    "right first (R@1)",
+    "accuracy (R@1)",
     "mean confidence",
     "calibration error",
     "… at temperature 1",
-    "sure from",
-    "sure of",
-    "right among these",
+    "confidence threshold",
+    "coverage",
+    "accuracy above the threshold",
 )
-"""What the lines of `Calibrated.column` are called."""
+"""The row names of `Calibrated.column`."""
 
 
 @dataclass(frozen=True)
@@ -164,36 +164,35 @@ class CalibratedModel:
 
     @property
     def never_sure(self) -> list[Calibrated]:
-        """Kinds in which no confidence is right often enough."""
+        """Kinds in which no threshold reaches the wanted accuracy."""
         return [kind for kind in self.kinds if kind.fitted.min_confidence == 1]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: complete queries at the top, the others in a list below."""
+        """For JSON: complete queries at the top level, the other kinds in a list."""
         complete, *others = self.kinds
         rule = (
-            f"the lowest confidence, of at least {complete.wanted:.0%}, from which on at least {complete.wanted:.0%} "
+            f"the lowest threshold, of at least {complete.wanted:.0%}, above which at least {complete.wanted:.0%} "
             "of the fitting queries are right"
         )
         incomplete = [{"without": list(kind.kind)} | kind.as_dict() for kind in others]
         return complete.as_dict() | {"rule": rule, "prior_queries": PRIOR_QUERIES, "incomplete": incomplete}
 
     def table(self) -> Table:
-        """The figures for a person."""
         columns = [kind.column() for kind in self.kinds]
         title = f"Kinds of queries, among {len(self.kinds[0].data.candidates)} candidates"
         return Table(title, ("", *(kind.name for kind in self.kinds)), list(zip(FIGURES, *columns, strict=True)))
 
 
 def expected_temperature(config: VRFConfig) -> float:
-    """What a temperature is thought to be before any query: a contrastive loss has been dividing by one all along."""
+    """The prior of the temperature: a contrastive loss already divides by one in training."""
     return config.temperature if config.loss == "contrastive" else TYPICAL
 
 
 def calibrate_kinds(asked: Mapping[Kind, Asked], expected: float, wanted: float = HALF) -> CalibratedModel:
     """Fit temperature and threshold of each kind on every second recipe, and measure them on the others.
 
-    The temperature of a kind is drawn towards that of all kinds together, and this one towards the expected one, each
-    of which counts for `PRIOR_QUERIES`.
+    The temperature of a kind has a prior at that of all kinds together, which in turn has a prior at the expected one;
+    each prior counts as much as `PRIOR_QUERIES`.
 
     Args:
         asked: Queries that the model was not trained on, by kind, as `ask_by_kind` makes them.
