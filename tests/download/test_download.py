@@ -256,7 +256,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, kitchen, site, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr("recipeflow.download.fetch._sync", full)
-        with pytest.raises(SaveError, match=r"No space left on device; .* is lost: make room"):
+        with pytest.raises(SaveError, match=r"No space left on device; .* are intact: free some space"):
             fetch(tmp_path / "out", kitchen, site)
     assert fetch(tmp_path / "out", kitchen, site).ok
 
