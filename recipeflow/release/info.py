@@ -17,7 +17,7 @@ INFO = "release.json"
 MAIN_KEYS = ("source", "licence", "version")
 
 OFFICIAL_SHA256 = "ffb2d7da4448613aeb830ce9313ae3bc0edb868084bf5546f48a1b69af9d57fc"
-"""The checksum of the authors' ``annotations.json``, by which a bare copy of it is recognised."""
+"""The checksum of the authors' ``annotations.json``, to recognise a bare copy of it."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ def _read_object(path: Path) -> dict[str, Any]:
     except UnicodeEncodeError:
         raise EncodingError("expected text, found half of a surrogate pair", file=INFO) from None
     except (RecursionError, ValueError):
-        raise WrongTypeError("expected plain JSON values, found a number that is none", file=INFO) from None
+        raise WrongTypeError(
+            "expected plain JSON values, found NaN, an infinity or too deep nesting", file=INFO
+        ) from None
     return known
 
 
