@@ -14,8 +14,8 @@ Extent = dict[int, tuple[float, float]]
 def lay_out(graph: nx.MultiDiGraph) -> dict[str, Place]:
     """A place for every node, at least one row away from its neighbours in the same column.
 
-    A node is placed just before the last node it flows into, as its child, so that the picture is a tree with a few more
-    lines. Each node is in the middle of its children's rows, and branches are packed as closely as their columns
+    A node is placed just before the last node it flows into, as its child, so that the picture is a tree with a few
+    more lines. Each node is in the middle of its children's rows, and branches are packed as closely as their columns
     allow.
     """
     columns = _find_columns(graph)

@@ -1,6 +1,6 @@
 """What the flow graph says about an action beyond its verb, its object and one picture.
 
-Three things help to predict what an object will look like: how the action is done ("thinly", "for 3 minutes", into which
+Three things help to predict how an object will look: how the action is done ("thinly", "for 3 minutes", into which
 bowl), what was done to the object before, and, where its pre-action image is missing, the last picture in which it
 was seen. All of them are found by walking the flows backwards.
 """
