@@ -25,8 +25,8 @@ from recipeflow.release.recipe_files import TITLE, recipe_folder, text_problems
 CHANGED_TEXT = "text-changed.json"
 PREPARATION = "準備"
 AGREEMENT = 0.85
-"""The share of a segmenter's word ends that must be annotated for a line to count as the annotated one. Measured on 200
-recipes of the kitchen: 97 % of the ingredients and 99.7 % of the instructions reach it with their own annotation, 30 %
+"""The share of a segmenter's word ends that must be annotated for a line to count as the annotated one. Measured on
+200 recipes of the kitchen: 97 % of the ingredients and 99.7 % of the instructions reach it with their own annotation, 30 %
 and 27 % with that of another line of the same length. Length, number and order have to agree too."""
 
 

@@ -38,7 +38,6 @@ class EvaluationSet:
     rows: torch.Tensor
 
     def to(self, device: torch.device | str) -> EvaluationSet:
-        """The same on another device."""
         moved = {name: value.to(device) for name, value in vars(self).items()}
         return EvaluationSet(**moved)
 
@@ -59,7 +58,7 @@ def make_evaluation_set(
 
 
 def leave_out(data: EvaluationSet, parts: Collection[str]) -> EvaluationSet:
-    """The same queries as somebody would ask who has no picture, or tells no context."""
+    """The same queries without a picture or context."""
     queries = data.queries
     if "image" in parts:
         queries = replace(queries, pre=torch.full_like(queries.pre, -1))
@@ -70,7 +69,7 @@ def leave_out(data: EvaluationSet, parts: Collection[str]) -> EvaluationSet:
 
 
 def read_features(model: VRFModel, data: EvaluationSet) -> EvaluationSet:
-    """The same with features in place of pixels, so that what is asked several times is read once."""
+    """The same with features in place of pixels, so that repeated queries read them once."""
     return replace(data, queries=replace(data.queries, images=_features(model, data)))
 
 
@@ -97,7 +96,7 @@ def rank_queries(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
 
 
 def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
-    """The features that were cached, or the model's own where its backbone is being trained."""
+    """Cached features, or the model's own if its backbone is being trained."""
     images, pre = data.queries.images, data.queries.pre
     if isinstance(images, torch.Tensor):
         return images
@@ -105,12 +104,12 @@ def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
 
 
 def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:
-    """The paper's figures of a model on a fold."""
+    """The paper's metrics of a model on a fold."""
     return summarize_ranks(rank_queries(model, data), len(data.candidates))
 
 
 def evaluate_by_fold(model: VRFModel, pairs: Pairs, processor: VRFProcessor) -> dict[str, Any]:
-    """The figures of every fold among its own candidates, as an experiment gives them, with mean and deviation.
+    """The metrics of every fold among its own candidates, as in an experiment, with mean and deviation.
 
     Folds without a query are left out: a release of few recipes may have some.
     """

@@ -379,7 +379,7 @@ def test_a_dataset_that_changes_meanwhile_is_noticed(weights: Path, tmp_path: Pa
         return real(*arguments)
 
     monkeypatch.setattr(backbone_module.VRFModel, "from_backbone", rebuild_meanwhile)
-    with pytest.raises(DatasetFolderError, match="row 1 of image_pairs to stay as it was"):
+    with pytest.raises(DatasetFolderError, match="row 1 of image_pairs to stay unchanged"):
         compute(pairs, weights, tmp_path / "cache")
 
 
