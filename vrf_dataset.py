@@ -14,8 +14,8 @@ Three configs, each with one split ``train``:
     builder.download_and_prepare()
     pairs = builder.as_dataset(split="train")
 
-With ``datasets`` before 4.0 this file is also a loading script, and therefore uses only what versions 3.6 and 5 have in
-common (nested features are plain lists and dicts)::
+With ``datasets`` before 4.0 this file is also a loading script, and therefore uses only what versions 3.6 and 5 share
+(nested features are plain lists and dicts)::
 
     load_dataset("vrf_dataset.py", "image_pairs", data_dir="kitchen", trust_remote_code=True)
 """

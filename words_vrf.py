@@ -1,6 +1,6 @@
 """Find the word of a model's vocabulary that a written word means.
 
-Recipes are segmented into stems (切, 茹で), but people write dictionary forms, other inflections and kana (切る, 切って,
+Recipes are segmented into stems (切, 茹で), but people write dictionary forms, inflections and kana (切る, 切って,
 ゆでる, きゃべつ). A word in the vocabulary is never replaced, and for an ambiguous word none is chosen.
 
 This file is saved with every processor and imports nothing from the project.

@@ -48,7 +48,7 @@ def choose_folds(config: VRFConfig, digest: str, fold: int | None, unseen: bool)
     if config.held_out_fold is None:
         found = "no record of one" if config.trained_on is None else "one trained on all folds"
         raise CalibrationError(
-            f"expected a model that was trained without one fold, to calibrate on that, found {found}; train one with "
+            f"expected a model trained without one fold, to calibrate on that, found {found}; train one with "
             "`vrf train --fold K`, or pass --unseen with a release that it has never seen"
         )
     held_out = [config.held_out_fold]

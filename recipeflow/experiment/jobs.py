@@ -1,6 +1,6 @@
-"""The paper's experiment: ten-fold cross-validation for every set of inputs, as jobs that resume one by one.
+"""The paper's experiment: ten-fold cross-validation for every set of inputs, as independent jobs.
 
-A job is one fold of one row of the table. Jobs share nothing but the features, so they run side by side with one
+A job is one fold of one row of the table. Jobs share only the features, so they run in parallel with one
 thread each, which is faster than many threads on such small matrices, and a finished one is never run again.
 """
 
@@ -48,7 +48,7 @@ from recipeflow.training.trainer import VRFTrainer
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, and on what; two experiments with equal settings have equal results.
+    """The settings of an experiment; equal settings give equal results.
 
     Args:
         dataset: The dataset: a folder, or ``OWNER/NAME`` on the Hub.
@@ -57,7 +57,7 @@ class Experiment:
         cache: The folder of the feature cache; ``None`` for the default one.
         preset: The name of the training settings.
         config: The training settings themselves.
-        inner: Leave each held-out fold alone and test on the next one, to choose settings.
+        inner: Leave each held-out fold out and test on the next one, to choose settings.
     """
 
     dataset: str
@@ -69,7 +69,7 @@ class Experiment:
     inner: bool = False
 
     def features(self) -> FeatureTable:
-        """The features of the dataset's images, from the cache where they are there."""
+        """The features of the dataset's images, from the cache where possible."""
         options = {"precision": self.config.feature_precision, "views": self.config.views}
         return compute_features(
             self.dataset, backbone=self.backbone, weights=self.weights, cache=self.cache, **options
@@ -81,7 +81,7 @@ class Experiment:
         return self.choices() | {"data": pairs.digest(), "context": context}
 
     def choices(self) -> dict[str, Any]:
-        """Those of the settings that are known before any image is seen."""
+        """The settings that are known before any image is read."""
         return {
             "preset": self.preset,
             "backbone": self.backbone,
@@ -98,18 +98,18 @@ def run_experiment(
     folds: Sequence[int] = range(FOLDS),
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Run every job that has no result yet and write ``results.json``, with all jobs that the folder has by then.
+    """Run every job without a result and write ``results.json``, with all jobs in the folder.
 
     Args:
         experiment: What to run.
-        out: The experiment's folder; run the same again to resume after an interruption, or other rows and folds with
-            the same settings to add to it.
+        out: The experiment's folder; run the same again to resume after an interruption, or add other rows and folds
+            with the same settings.
         rows: Names of rows.
         folds: Which folds.
         workers: Processes; one per core, or per GPU, by default.
 
     Raises:
-        OutputExistsError: If the folder holds results of other settings; none of them is touched.
+        OutputExistsError: If the folder has results of other settings; none of them is changed.
         FolderInUseError: If another experiment is writing there.
     """
     refuse_launch("vrf experiment")
@@ -129,7 +129,7 @@ def _run_claimed(experiment: Experiment, out: Path, jobs: Sequence[Job], workers
     refuse_others(out, experiment.choices())
     name, folder = experiment.dataset, open_dataset(experiment.dataset)
     check_context(folder, experiment.config.context)
-    experiment = replace(experiment, dataset=str(folder))  # workers need not look for it again
+    experiment = replace(experiment, dataset=str(folder))  # so that workers do not look it up again
     pairs = load_pairs(folder, experiment.features())
     settings = experiment.settings(pairs)
     refuse_others(out, settings)
@@ -155,8 +155,8 @@ KEEP_MEMORY = ":".join(
     f"glibc.malloc.{name}"
     for name in ("hugetlb=1", "mmap_threshold=1000000000", "trim_threshold=10000000000", "top_pad=100000000")
 )
-"""For workers: keep memory that was freed, in large pages. A step allocates all gradients anew, and having the kernel
-clear thousands of small pages for them each time took a sixth of it. Other C libraries than GNU's ignore it."""
+"""For workers: keep freed memory, in large pages. Each step allocates all gradients again, and clearing thousands of
+small pages for them took the kernel a sixth of the step. C libraries other than GNU's ignore it."""
 
 _pairs: Pairs | None = None
 _experiment: Experiment | None = None
@@ -231,7 +231,7 @@ def run_job(job: Job) -> dict[str, Any]:
 
 
 def _rank_unseen(model: VRFModel, run: Run, config: TrainingConfig) -> dict[str, float] | None:
-    """The figures of the queries that have no pre-action image, for a model that can do without."""
+    """The metrics of the queries without a pre-action image, for a model that can do without."""
     if "image" not in config.inputs or config.inputs == ("image",) or config.architecture == "paper":
         return None
     rows = _pairs.rows(config.inputs, [run.test_fold], incomplete=True)
@@ -243,7 +243,7 @@ def _rank_unseen(model: VRFModel, run: Run, config: TrainingConfig) -> dict[str,
 
 
 def _random_result(job: Job, config: TrainingConfig) -> dict[str, Any]:
-    """Blind guessing over the same candidates, for every row that has a post-action image."""
+    """Random guessing over the same candidates, for every row with a post-action image."""
     rows = _pairs.rows((), split_folds(job.fold, _experiment.inner)[1])
     candidates = len(_pairs.images.post[rows].unique())
     ranks = random_ranks(len(rows), candidates, config.seed)
@@ -264,7 +264,7 @@ def _random_result(job: Job, config: TrainingConfig) -> dict[str, Any]:
 def collect_results(
     out: Path, jobs: Sequence[Job], settings: dict[str, Any], pairs: Pairs, source: str | None
 ) -> dict[str, Any]:
-    """Mean and standard deviation over folds for every row, with everything needed to judge them."""
+    """Mean and standard deviation over folds for every row, with what is needed to interpret them."""
     rows = []
     for name in dict.fromkeys(job.row for job in jobs):
         done = {job.fold: read_result(out, job, settings) for job in jobs if job.row == name}

@@ -118,9 +118,7 @@ class FeatureCache:
             message = f"expected to read {path}, found: {error.strerror}; choose another cache folder"
             raise FeatureCacheError(message) from error
         except (ValueError, KeyError, TypeError) as error:
-            message = (
-                f"expected the description of a feature cache, found {path} damaged ({error!r}); delete its folder"
-            )
+            message = f"expected a readable feature cache, found {path} damaged ({error!r}); delete its folder"
             raise FeatureCacheError(message) from error
         if found != self.key.as_json():
             raise FeatureCacheError(
@@ -151,7 +149,7 @@ class FeatureCache:
             )
 
     def _write_about(self) -> None:
-        # Written under a unique name, then renamed: others see all of it or nothing. Concurrent writers write the same.
+        # Written under a unique name, then renamed: others see all or nothing. Concurrent writers write the same.
         aside = self.folder / f".{uuid.uuid4().hex}.partial"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -234,6 +232,6 @@ class FeatureWriter:
 
 def _cannot_write(path: Path, error: OSError) -> FeatureCacheError:
     return FeatureCacheError(
-        f"expected to be able to write {path}, found: {error.strerror}; free some space, or choose another cache folder. "
-        "Features written before are kept"
+        f"expected to be able to write {path}, found: {error.strerror}; free some space, or choose another cache "
+        "folder. Features written before are kept"
     )

@@ -199,7 +199,7 @@ def test_bf16_is_near_to_fp32_and_auto_goes_on_with_what_is_there(weights: Path,
     write_pairs(pairs, pictures, pictures)
     longer = compute(pairs, weights, tmp_path / "a", precision="auto", announce=lines.append)
     assert (longer.precision, longer.stats.computed) == ("bf16", 1)
-    assert "bf16: the cache holds 8 of these frames in it" in lines
+    assert "bf16: the cache has 8 of these frames in it" in lines
     with pytest.raises(UsageError, match="fp16"):
         compute(pairs, weights, tmp_path / "a", precision="fp16")
 
