@@ -2,7 +2,8 @@
 
 Folds are the unit: queries of one recipe are not independent of each other, and every fold is tested once by each
 side. The test is the exact sign-flip permutation test: if the two were equally good, each fold's difference could
-equally have had the other sign, so the p-value is the share of all sign patterns whose mean is at least as far from zero.
+equally have had the other sign, so the p-value is the share of all sign patterns whose mean is at least as far from
+zero.
 """
 
 from __future__ import annotations

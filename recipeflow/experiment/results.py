@@ -55,8 +55,8 @@ def results_notes(results: Results) -> str:
     counts = "; ".join(f"{row['usable_rows']:,} for {row['title']}" for row in results["rows"])
     candidates = results["rows"][0]["mean"]["candidates"]
     return (
-        f"Of the {results['all_rows']:,} rows of image_pairs, those with a post-action image and all required inputs are "
-        f"used: {counts}. The candidates are the distinct post-action images of the held-out fold, "
+        f"Of the {results['all_rows']:,} rows of image_pairs, those with a post-action image and all required inputs "
+        f"are used: {counts}. The candidates are the distinct post-action images of the held-out fold, "
         f"{candidates:.0f} on average; the right answer to a query is its own image. "
         + _unseen_note(results)
         + _source_note(results["source"])

@@ -30,7 +30,7 @@ class ModelPackage:
     Attributes:
         folder: Of the saved model.
         config: Its config.
-        run: The folder of the run that trained it, if it is there.
+        run: The folder of the run that trained it, if it exists.
         trained_on: Its dataset, if it is known.
         pictures: For the card, under the name that it has in the repository.
     """
@@ -47,8 +47,8 @@ class ModelPackage:
 
         Args:
             folder: Of a run or of a saved model.
-            api: To look at the dataset with.
-            dataset: A repository or a folder; by default what the model's index tells of it.
+            api: To read the dataset on the Hub.
+            dataset: A repository or a folder; by default what the model's index says about it.
             picture: For the card.
         """
         model, run = find_package(folder)
@@ -74,17 +74,17 @@ class ModelPackage:
         return is_official and (bool(self.pictures) or self.has_index())
 
     def has_index(self) -> bool:
-        """Whether pictures to search go along."""
+        """Whether there is an index."""
         return (self.folder / index_vrf.FOLDER / index_vrf.ABOUT).is_file()
 
     def has_default_card(self) -> bool:
-        """Whether the card is the one that every saved model gets, so that nobody will miss it."""
+        """Whether the card is the default of a saved model, which can be replaced."""
         path = self.folder / CARD
         default = model_card(self.config, words=_choose_words(self.folder))
         return not path.is_file() or path.read_text(encoding="utf-8") == default
 
     def make_card(self, repo_id: str, results: Path | None, license: str) -> str:
-        """The card with what was measured."""
+        """The card with the measured results."""
         evidence = read_evidence(self.config, self.run, results)
         calibration = _read_calibration(self.folder)
         options = {"picture": next(iter(self.pictures), None), "has_index": self.has_index(), "licence": license}
@@ -96,12 +96,12 @@ def _read_config(model: Path) -> VRFConfig:
     try:
         return VRFConfig.from_pretrained(model)
     except (OSError, TypeError, ValueError) as error:
-        message = f"expected a VRFModel, found another config.json in {model} ({error}); name a model of this project"
+        message = f"expected a VRFModel, found another config.json in {model} ({error}); pass a model of this project"
         raise ModelFolderError(message) from error
 
 
 def _choose_words(model: Path) -> dict[str, str]:
-    """A verb and an object of the model's own vocabulary."""
+    """A verb and an object from the model's vocabulary."""
     try:
         vocabulary = json.loads((model / VOCABULARY).read_text(encoding="utf-8"))["model"]["vocab"]
         return choose_examples(vocabulary)
@@ -120,7 +120,7 @@ def _read_calibration(model: Path) -> VRFCalibration | None:
 
 
 def _ask_index(model: Path) -> TrainedOn | None:
-    """What the model's index says of its dataset."""
+    """What the model's index says about its dataset."""
     path = model / index_vrf.FOLDER / index_vrf.ABOUT
     if not path.is_file():
         return None
@@ -133,7 +133,7 @@ def _ask_index(model: Path) -> TrainedOn | None:
 
 
 def _find_dataset(api: HfApi, dataset: str | Path, config: VRFConfig) -> TrainedOn:
-    """A dataset folder, or a repository, which must be there: the card links it."""
+    """A dataset folder, or a repository, which must exist: the card links to it."""
     if Path(dataset).is_dir():
         return TrainedOn(source=open_built(Path(dataset)).source, doubt=_check_trained_on(Path(dataset), config))
     repo_id = str(dataset)
@@ -145,22 +145,22 @@ def _find_dataset(api: HfApi, dataset: str | Path, config: VRFConfig) -> Trained
             return TrainedOn(repo_id, doubt=NOT_HERE)
     try:
         return TrainedOn(repo_id, open_built(Path(manifest).parent).source, NOT_HERE)
-    except DatasetFolderError as error:  # it names the copy in the cache, which is nobody's to repair
-        message = f"expected a dataset that `vrf push dataset` sent, found no readable {MANIFEST} in {repo_id}"
+    except DatasetFolderError as error:  # it names the copy in the cache, which users should not repair
+        message = f"expected a dataset sent by `vrf push dataset`, found no readable {MANIFEST} in {repo_id}"
         raise HubError(f"{message}; push the dataset again") from error
 
 
-NOT_HERE = "the dataset is on the Hub, and a name does not show its content; name its folder to have it checked"
+NOT_HERE = "the dataset is on the Hub, and its name does not show its content; pass its folder to have it checked"
 
 
 def _check_trained_on(dataset: Path, config: VRFConfig) -> str | None:
-    """Refuse a dataset that the model was not trained on; why that cannot be checked, where it cannot."""
+    """Refuse a dataset that the model was not trained on; return why if that cannot be checked."""
     if config.trained_on is None:
         return "the model does not record what it was trained on"
     found = dataset_digest(dataset)
     if found != config.trained_on:
         raise ModelFolderError(
             f"expected the dataset that the model was trained on ({config.trained_on[:12]}…), found another in "
-            f"{dataset} ({found[:12]}…); name the right one with --dataset, or leave --dataset out"
+            f"{dataset} ({found[:12]}…); pass the right one with --dataset, or omit --dataset"
         )
     return None

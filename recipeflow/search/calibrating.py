@@ -1,4 +1,4 @@
-"""Calibrate a trained model on a fold that it has not seen, kind by kind, and keep the result beside its weights."""
+"""Calibrate a trained model on a fold that it has not seen, by kind of query, and save the result with its weights."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from recipeflow.tables import Table
 
 PLOT = "calibration.png"
 HALF = 0.5
-"""How often a model has to be right, where nobody says otherwise, to call itself sure."""
+"""The default target accuracy above the threshold."""
 
 FEW = 50
-"""With fewer queries to fit on, a temperature says little of its own."""
+"""With fewer queries to fit on, a temperature is unreliable."""
 
 TYPICAL = 0.05
 """About what models with the triplet loss need for complete queries."""
@@ -48,16 +48,16 @@ TYPICAL = 0.05
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A temperature and a threshold of one kind of query, fitted on one half of the recipes and tried on the other.
+    """The temperature and threshold of one kind of query, fitted on half of the recipes and measured on the other.
 
     Args:
         kind: What these queries lack.
         temperature: What similarities are divided by.
-        wanted: How often answers should be right.
-        fitted_on: How many queries both were fitted on.
-        fitted: What the threshold gives there.
+        wanted: The target accuracy.
+        fitted_on: The number of queries that both were fitted on.
+        fitted: Coverage and accuracy there.
         data: The queries of the other half.
-        judged: How sure the model is of them.
+        judged: The model's confidence in them.
     """
 
     kind: Kind
@@ -70,7 +70,7 @@ class Calibrated:
 
     @property
     def name(self) -> str:
-        """The kind for a person."""
+        """The kind in words."""
         return name_kind(self.kind)
 
     @property
@@ -80,12 +80,12 @@ class Calibrated:
 
     @property
     def curve(self) -> list[Answered]:
-        """What every other threshold would give there."""
+        """Coverage and accuracy there, for every possible threshold."""
         return risk_coverage(self.judged)
 
     @property
     def answered(self) -> Answered:
-        """What the threshold gives there."""
+        """Coverage and accuracy there."""
         return answer_above(self.judged, self.fitted.min_confidence)
 
     def figures(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Calibrated:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures with what they rest on, for JSON."""
+        """The figures and their settings, for JSON."""
         bins = [
             {"low": part.low, "high": part.high, "confidence": part.confidence}
             | {"right": part.share.hits, "queries": part.share.queries}
@@ -119,7 +119,7 @@ class Calibrated:
         }
 
     def column(self) -> list[str]:
-        """The figures for a person, as a column of the table."""
+        """The figures as a column of the table."""
         found = self.figures()
         answered = found["answered"]
         return [
@@ -196,14 +196,14 @@ def calibrate_kinds(asked: Mapping[Kind, Asked], expected: float, wanted: float 
 
     Args:
         asked: Queries that the model was not trained on, by kind, as `ask_by_kind` makes them.
-        expected: The temperature that would be taken without any query.
-        wanted: How often answers should be right.
+        expected: The temperature that would be used without any query.
+        wanted: The target accuracy.
 
     Raises:
         CalibrationError: If there are too few recipes, or the model is no better than guessing.
     """
     if not 0 < wanted <= 1:
-        raise CalibrationError(f"expected a share of right answers above 0 and up to 1, found {wanted}")
+        raise CalibrationError(f"expected an accuracy above 0 and up to 1, found {wanted}")
     halves = _split_recipes(asked)
     together = join_queries([fitting for fitting, _ in halves.values()])
     distinct = max(len(fitting) for fitting, _ in halves.values())
@@ -230,7 +230,7 @@ def _calibrate(kind: Kind, fitting: Queries, others: Queries, common: float, wan
     if kind == COMPLETE and fitted == HOTTEST:
         raise CalibrationError(
             f"expected a model that finds right images nearer than others, found none better than guessing on "
-            f"{len(fitting)} queries; calibrate with data like those it was trained on, or train it further"
+            f"{len(fitting)} queries; calibrate on data like its training data, or train it further"
         )
     temperature = steady_temperature(fitted, len(fitting), common)
     threshold = choose_threshold(judge(fitting, temperature), wanted)
@@ -238,13 +238,13 @@ def _calibrate(kind: Kind, fitting: Queries, others: Queries, common: float, wan
 
 
 def save_calibration(calibrated: CalibratedModel, model: VRFModel, folder: str | Path, about: dict[str, Any]) -> Path:
-    """Write ``calibration.json`` beside the model's weights, from where it travels with them.
+    """Write ``calibration.json`` next to the model's weights; it is pushed and pulled with them.
 
     Args:
-        calibrated: What was found.
+        calibrated: The result.
         model: The model.
-        folder: Where it is saved.
-        about: Which data it was calibrated on.
+        folder: The folder of the saved model.
+        about: The data it was calibrated on.
 
     Raises:
         ModelFolderError: If there is no saved model.
@@ -252,7 +252,7 @@ def save_calibration(calibrated: CalibratedModel, model: VRFModel, folder: str |
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         raise ModelFolderError(
-            f"expected a saved model in {folder}, found no config.json; name its folder, such as run/model"
+            f"expected a saved model in {folder}, found no config.json; pass its folder, such as run/model"
         )
     head = {"format": FORMAT, "weights": weights_digest(model), "inputs": model.config.inputs, **about}
     write_json(folder / FILE, head | calibrated.as_dict())

@@ -72,7 +72,7 @@ def test_every_learning_command_takes_a_name_on_the_hub(here, tiny, cache, tmp_p
         assert result.exit_code == 0, (command, result.exception)
     assert dataset_digest(open_dataset("lab/vrf")) == dataset_digest(tiny)
     assert here.state.requests["resolve"] == 0, "nothing is fetched twice"
-    assert "not at hand" not in (tmp_path / "experiment" / "report.html").read_text()
+    assert "is not available" not in (tmp_path / "experiment" / "report.html").read_text()
 
 
 def test_what_the_hub_does_not_have_is_told_with_both_places(here, cache, tmp_path, monkeypatch):
