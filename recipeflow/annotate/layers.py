@@ -1,4 +1,4 @@
-"""Layers from outside the server: opened to be read, also while it runs."""
+"""Layers for other commands: opened read-only, even while the server runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recipeflow.release.recipe import Recipe
 
 @contextmanager
 def open_layer(db: Path, name: str) -> Iterator[tuple[Store, Layer]]:
-    """A layer of a database, to look at.
+    """Open a layer of a database read-only.
 
     Raises:
         UsageError: If there is no such layer.

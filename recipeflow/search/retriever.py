@@ -113,8 +113,8 @@ class Retriever:
     ) -> list[Row] | list[list[Row]]:
         """The candidates that most likely show the object after the action, the best first.
 
-        A list makes a batch; anything else is the same for all of it. A phrase is a string that is split at white space
-        or, inside a list, a list of words.
+        A list makes a batch; anything else is the same for all of it. A phrase is a string that is split at white
+        space or, inside a list, a list of words.
 
         Args:
             action: The verb.
@@ -128,13 +128,13 @@ class Retriever:
 
         Returns:
             For one query its rows, for a batch a list of them: the candidate's recipe, action, object, instruction,
-            frame and image, and ``score``, the cosine similarity. If the model was calibrated, also ``confidence``, the
-            probability that the candidate is the right one, and ``sure``, the same in all rows of a query: whether the
-            first one's confidence reaches the threshold.
+            frame and image, and ``score``, the cosine similarity. If the model was calibrated, also ``confidence``,
+            the probability that the candidate is the right one, and ``sure``, the same in all rows of a query: whether
+            the first one's confidence reaches the threshold.
 
         Raises:
-            QueryError: If the model needs other inputs, has fewer than k candidates, or was not calibrated and is asked
-                for a confidence.
+            QueryError: If the model needs other inputs, has fewer than k candidates, or was not calibrated and is
+                asked for a confidence.
         """
         queries, is_batch = _make_queries(action=action, object=object, image=image, context=context)
         try:

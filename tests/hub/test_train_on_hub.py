@@ -184,7 +184,7 @@ def test_what_is_no_table_is_refused(tables, cache):
         ("no owner", TOKEN, RepoNameError, "expected OWNER/NAME"),
         ("lab/model", None, HubTokenError, "hf auth login"),
         ("lab/model", "hf_unknown", HubTokenError, "found one that it refuses"),
-        ("lab/model", "hf_reader", HubAccessError, "one that may only read"),
+        ("lab/model", "hf_reader", HubAccessError, "one with read access only"),
         ("stranger/model", TOKEN, HubAccessError, "not stranger nor a member"),
         ("lab/public", TOKEN, VisibilityError, "everyone sees it"),
     ],
