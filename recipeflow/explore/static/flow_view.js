@@ -186,7 +186,7 @@ class FlowView {
  */
 export function imagePair(recipe, row) {
   const name = row.object === null ? "an object" : recipe.plainName(row.object);
-  const caption = row.object === null ? "object not told" : recipe.nameParts(row.object);
+  const caption = row.object === null ? "unnamed object" : recipe.nameParts(row.object);
   const verb = recipe.plainName(row.action);
   return element(
     "figure",

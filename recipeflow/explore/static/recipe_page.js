@@ -170,6 +170,6 @@ function whatIsMissing(recipe) {
   const texts = [];
   if (!recipe.hasText) texts.push("This release does not have the text of this recipe: boxes stand for its characters, and word ids for names.");
   const wanted = recipe.view.objects.some((row) => row.before !== null || row.after !== null);
-  if (wanted && recipe.data.pictures.length === 0) texts.push("The frames of this recipe are not here: a picture is told by its frame number only.");
+  if (wanted && recipe.data.pictures.length === 0) texts.push("The frames of this recipe are not here: pictures are shown by frame number only.");
   return texts.length ? element("p", { class: "notice" }, texts.join(" ")) : null;
 }
