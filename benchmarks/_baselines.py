@@ -1,4 +1,4 @@
-"""What we compare training with: a loop as anyone would write it, and the stock Trainer. Not a benchmark by itself."""
+"""Baselines for training: a plain loop, and the stock Trainer. Not a benchmark by itself."""
 
 import tempfile
 import time
@@ -23,7 +23,7 @@ def make_model(backbone: str, vocab_size: int, inputs: Sequence[str], seed: int 
 
 
 def plain_batch(data: PairTensors, batch: PairBatch) -> Rows:
-    """The rows of a batch as the arguments of the model, one post-action image a row."""
+    """The rows of a batch as the arguments of the model, one post-action image per row."""
     features = data.images[batch.frames]
     rows = batch.words | {"post_features": features[batch.post], "image_ids": batch.image_ids}
     return rows if batch.pre is None else rows | {"pre_features": features[batch.pre]}
@@ -56,7 +56,7 @@ class _Clock(TrainerCallback):
 
 
 def trainer_seconds(model: VRFModel, config: TrainingConfig, batches: Sequence[Rows]) -> float:
-    """Seconds a step with ``transformers.Trainer``, with all that can be switched off switched off."""
+    """Seconds per step with ``transformers.Trainer``, with everything optional switched off."""
     clock = _Clock()
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(

@@ -9,7 +9,7 @@ import { recipeText } from "./words.js";
 
 const SECTION_NAMES = { ingredients: "Ingredients", instructions: "Instructions" };
 
-/** Show the view in `body`; gives back a function that ends it. */
+/** Show the view in `body`; returns a function that ends it. */
 export function showFlows(body, recipe, { announce }) {
   const view = new FlowView(recipe, announce);
   replaceContent(body, view.parts());
