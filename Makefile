@@ -14,7 +14,7 @@ RECIPES ?= 200
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(DEV)  ## Make .venv with everything in requirements.txt and requirements-dev.txt (redone when these change)
+setup: $(DEV)  ## Create .venv with everything in requirements.txt and requirements-dev.txt (again when these change)
 
 # Modules are compiled when they are first imported: compiling all of PyTorch would double the time of an installation.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
@@ -30,7 +30,7 @@ $(DEV): requirements-dev.txt $(READY)
 	$(PIP) -r requirements-dev.txt
 	@touch $(DEV)
 
-demo: $(READY)  ## Cook 200 recipes, build and load the dataset, look at it, and run the paper's experiment on three folds
+demo: $(READY)  ## Cook 200 recipes, build and load the dataset, draw pairs, and run the paper's experiment on three folds
 	$(BIN)/vrf kitchen demo/kitchen --recipes $(RECIPES) --seed 0 --used-only --overwrite
 	$(BIN)/vrf check demo/kitchen
 	$(BIN)/vrf stats demo/kitchen
@@ -39,7 +39,7 @@ demo: $(READY)  ## Cook 200 recipes, build and load the dataset, look at it, and
 	$(BIN)/vrf features demo/vrf
 	$(BIN)/vrf experiment demo/vrf --folds 0,1,2 --out demo/experiment
 
-experiment: $(READY) demo/vrf/README.md  ## Run the paper's experiment on all ten folds; run it again to go on
+experiment: $(READY) demo/vrf/README.md  ## Run the paper's experiment on all ten folds; run it again to resume
 	$(BIN)/vrf features demo/vrf
 	$(BIN)/vrf experiment demo/vrf --out demo/experiment
 
@@ -52,7 +52,7 @@ INPUTS_text := action+object
 INPUTS_image := image
 INPUTS_both := action+object+image
 
-space: $(READY) $(SPACE_MODELS:%=demo/space/%/model/index/index.json)  ## Open the Gradio demo on this machine; trains three small models first, if there are none
+space: $(READY) $(SPACE_MODELS:%=demo/space/%/model/index/index.json)  ## Open a local Gradio demo; trains three small models the first time
 	$(PIP) -r space/requirements.txt
 	VRF_MODEL=demo/space/text/model,demo/space/image/model,demo/space/both/model VRF_DATASET=demo/vrf VRF_FOLD=0 \
 		HF_HUB_OFFLINE=1 $(BIN)/python space/app.py
@@ -66,7 +66,7 @@ demo/space/%/model/config.json: | $(READY) demo/vrf/README.md
 
 # One thread per process: with as many processes as cores, threads only wait for each other.
 # UTF-8 whatever the locale: releases of the tests have Japanese names.
-test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font for those of pages, where it may
+test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font for the browser tests, if possible
 	@$(BIN)/python -m tests.browser.chromium || $(INSTALL_CHROMIUM)
 	OMP_NUM_THREADS=1 PYTHONUTF8=1 $(BIN)/python -m pytest -n auto --dist loadfile --durations 12
 
@@ -96,7 +96,7 @@ docs: $(DEV)  ## Build the documentation site with its API reference into build/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict  # with --quiet, strict mode would see no warnings
 	@echo "look at it: $(BIN)/python -m http.server --directory build/docs --bind 127.0.0.1"
 
-dist: $(DEV)  ## Build wheel and sdist into dist/, and check what a package index would show of them
+dist: $(DEV)  ## Build wheel and sdist into dist/, and check their metadata
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
 	$(BIN)/python -m twine check --strict dist/*

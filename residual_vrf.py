@@ -1,9 +1,9 @@
 """Encoders that go beyond the paper: smaller, residual, and able to read the flow graph (`architecture="residual"`).
 
-Most of what a picture shows after an action it showed before: the same table, dish and food. So the query starts from
-the pre-action image, and words, context and image only have to tell the difference that the action makes.
+Most of what a picture shows after an action was already visible before: the same table, dish and food. So the query
+starts from the pre-action image, and words, context and image only have to predict the difference.
 
-This file travels with every saved model and imports nothing of the project.
+This file is saved with every model and imports nothing from the project.
 """
 
 import torch
@@ -19,7 +19,7 @@ except ImportError:
 
 
 class VRFWordMean(nn.Module):
-    """Words to the mean of their vectors; phrases here have one or two words, so their order tells nothing."""
+    """Words to the mean of their vectors; phrases here have one or two words, so their order does not matter."""
 
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class VRFWordMean(nn.Module):
         self.embedding = nn.Embedding(config.vocab_size, config.word_dim, padding_idx=config.pad_token_id)
 
     def forward(self, word_ids: torch.Tensor, join: bool = True) -> torch.Tensor:
-        """Mean over the words of each row, where padding does not count; without joining, the vector of each word."""
+        """Mean over the words of each row, without padding; without joining, the vector of each word."""
         is_word = word_ids != self.pad_token_id
         if self.training and self.dropout:
             lost = torch.rand(word_ids.shape, device=word_ids.device) < self.dropout
@@ -42,7 +42,7 @@ class VRFWordMean(nn.Module):
 
 
 class VRFContextEncoder(nn.Module):
-    """A set of words, each with the part that it plays, to one vector."""
+    """A set of words, each with its role, to one vector."""
 
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class VRFContextEncoder(nn.Module):
         self.role = nn.Embedding(len(CONTEXT_ROLES) + 1, config.word_dim, padding_idx=0)
 
     def forward(self, words: torch.Tensor, roles: torch.Tensor) -> torch.Tensor:
-        """Sum over the words, so scaled that many of them do not drown the rest; no word at all is a zero vector.
+        """Sum over the words, scaled so that many of them do not dominate; no words give a zero vector.
 
         Role 0 is padding.
         """
@@ -60,7 +60,7 @@ class VRFContextEncoder(nn.Module):
 
 
 class VRFFeatureScale(nn.Module):
-    """Bring image features to one length, if any is wanted, and leave some numbers out while training."""
+    """Scale image features to a fixed norm, if one is set, and apply dropout in training."""
 
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
@@ -68,14 +68,14 @@ class VRFFeatureScale(nn.Module):
         self.dropout = nn.Dropout(config.feature_dropout)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """Scale each row by itself; a row of zeros, which stands for no image, stays what it is."""
+        """Scale each row; a row of zeros, which means no image, stays zero."""
         if self.length is not None:
             features = normalize(features, dim=-1) * self.length
         return self.dropout(features)
 
 
 class VRFResidualImageEncoder(nn.Module):
-    """Embed a post-action image: a linear map of its feature plus what one hidden layer adds."""
+    """Embed a post-action image: a linear map of its feature plus the output of one hidden layer."""
 
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class VRFResidualQueryEncoder(nn.Module):
         context_words: torch.Tensor | None = None,
         context_roles: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Take the encoded phrases, the image's feature and the words of a context; None is for what is not used."""
+        """Embed the encoded phrases, the image's feature and the words of a context; None means unused."""
         h_image = start = None
         if pre_features is not None:
             features = self.scale(pre_features)

@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: sizes of install cut from one list, and a README that a package index can show."""
+"""What pyproject.toml cannot express: extras split from one list, and a README that a package index can show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RELATIVE_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?!https?://|#)(
 
 
 def read_requirements(name: str) -> dict[str, list[str]]:
-    """The lines of a requirements file by the extra in brackets above them; "" holds those before the first one."""
+    """The lines of a requirements file by the extra in brackets above them; "" has those before the first one."""
     parts: dict[str, list[str]] = {"": []}
     extra = ""
     for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
@@ -27,10 +27,10 @@ def read_requirements(name: str) -> dict[str, list[str]]:
 
 
 def absolute_links(text: str, source: str | None, version: str) -> str:
-    """Markdown whose links work outside of the repository.
+    """Markdown whose links work outside the repository.
 
-    Without a public address of the source, links become their text and images their description: that is less than a
-    link, and better than one that leads nowhere.
+    Without a public address of the source, links become their text and images their description, which is better than
+    a broken link.
     """
 
     def rewrite(link: re.Match) -> str:

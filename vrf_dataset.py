@@ -14,8 +14,8 @@ Three configs, each with one split ``train``:
     builder.download_and_prepare()
     pairs = builder.as_dataset(split="train")
 
-With ``datasets`` before 4.0 this file is also a loading script, and therefore keeps to what versions 3.6 and 5 have in
-common (nested features are plain lists and dicts)::
+With ``datasets`` before 4.0 this file is also a loading script, and therefore uses only what versions 3.6 and 5 share
+(nested features are plain lists and dicts)::
 
     load_dataset("vrf_dataset.py", "image_pairs", data_dir="kitchen", trust_remote_code=True)
 """
@@ -58,7 +58,7 @@ CITATION = """\
 }
 """
 NO_DATA_DIR = (
-    "expected data_dir to name a release folder, found none; cook one with `vrf kitchen OUT`, or fetch the official "
+    "expected data_dir to be a release folder, found none; make one with `vrf kitchen OUT`, or fetch the official "
     "one with `vrf download OUT`, then pass data_dir=OUT"
 )
 
@@ -66,7 +66,7 @@ VERSION = datasets.Version("1.0.0")
 """The version of the tables' columns; part of the name of the cache."""
 
 MAX_SHARDS = 16
-"""Into how many parts the recipes are cut for workers and streams; a stream reads the annotations once per part."""
+"""The number of shards for workers and streams; a stream reads the annotations once per shard."""
 
 TEXT = datasets.Value("string")
 NUMBER = datasets.Value("int32")
@@ -133,8 +133,8 @@ class VRFDatasetConfig(datasets.BuilderConfig):
     """One of the three tables.
 
     Attributes:
-        exclude: Ids of recipes to leave out; folds are then dealt over the others.
-        parsed: The folder of a ``ParsedRelease``, made of the same release without those recipes, so that it is not
+        exclude: Ids of recipes to leave out; folds are then assigned to the others.
+        parsed: The folder of a ``ParsedRelease`` of the same release without those recipes, so that it is not
             parsed again.
     """
 
@@ -152,7 +152,7 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
         VRFDatasetConfig(name=name, version=VERSION, description=description)
         for name, description in DESCRIPTIONS.items()
     ]
-    # Without it, a call with data_dir and no config name would make up a config called "default".
+    # Without it, a call with data_dir and no config name would create a config called "default".
     DEFAULT_CONFIG_NAME = "image_pairs"
 
     def __init__(
@@ -164,10 +164,10 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
         **kwargs: Any,
     ) -> None:
         if data_files is not None:
-            raise UsageError("expected data_dir to name a release folder, found data_files; pass data_dir instead")
+            raise UsageError("expected data_dir to be a release folder, found data_files; pass data_dir instead")
         if data_dir is not None:
             data_dir = str(Path(data_dir).expanduser().resolve())
-            # datasets names its cache by data_dir alone; with this hash, a changed release is built anew.
+            # datasets names its cache by data_dir alone; with this hash, a changed release is built again.
             hash = Hasher.hash([hash, recipeflow.__version__, release_fingerprint(data_dir)])
         super().__init__(*args, data_dir=data_dir, hash=hash, **kwargs)
 
@@ -191,7 +191,7 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
         folds = assign_folds(rows)
         size = -(-len(rows) // MAX_SHARDS)
         ids = list(rows)
-        # The one list in the arguments is what datasets cuts into shards: dicts of recipe id to fold, in file order.
+        # The one list in the arguments is what datasets splits into shards: dicts of recipe id to fold, in file order.
         shards = [{key: folds[key] for key in ids[start : start + size]} for start in range(0, len(ids), size)]
         train = datasets.SplitGenerator(
             name=str(datasets.Split.TRAIN), gen_kwargs={"release": release, "source": info.source, "shards": shards}
@@ -259,7 +259,7 @@ def _line(line: Line) -> dict[str, Any]:
 
 
 def graph_row(recipe: Recipe, fold: int) -> dict[str, Any]:
-    """A row of ``flow_graphs``: every r-NE is a node, those without an edge too, in reading order."""
+    """A row of ``flow_graphs``: every r-NE is a node, even without an edge, in reading order."""
     columns = FEATURES["flow_graphs"]["nodes"][0]
     return {
         "recipe_id": recipe.id,
@@ -273,14 +273,14 @@ def pair_rows(recipe: Recipe, fold: int) -> Iterator[dict[str, Any]]:
     """The rows of ``image_pairs`` for a recipe, in annotation order; each of its frames is read once.
 
     Raises:
-        InvalidReleaseError: Where frames are missing or broken, with all of this recipe's.
+        InvalidReleaseError: If frames are missing or broken, with all problems of this recipe.
     """
     frames, problems = read_frames(recipe)
     if problems:
         raise InvalidReleaseError(problems)
     for number, pair in enumerate(pair_objects(recipe)):
         action, found, change = pair.action, pair.object, pair.change
-        # An action may stand in the ingredient list; there is no instruction to show then.
+        # An action may be in the ingredient list; then there is no instruction to show.
         instruction = recipe.instructions[action.line] if action.section == 1 else None
         yield {
             "recipe_id": recipe.id,

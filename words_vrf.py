@@ -1,9 +1,9 @@
-"""Which word of a model's vocabulary a written word stands for.
+"""Find the word of a model's vocabulary that a written word means.
 
-Recipes are cut into stems (切, 茹で), and people write dictionary forms, other inflections and kana (切る, 切って,
-ゆでる, きゃべつ). What the vocabulary holds is never replaced, and where a word may stand for several, none is chosen.
+Recipes are segmented into stems (切, 茹で), but people write dictionary forms, inflections and kana (切る, 切って,
+ゆでる, きゃべつ). A word in the vocabulary is never replaced, and for an ambiguous word none is chosen.
 
-This file travels with every saved processor and imports nothing of the project.
+This file is saved with every processor and imports nothing from the project.
 """
 
 import importlib
@@ -20,7 +20,7 @@ Forms = dict[str, list[str]]
 """Other ways to write a word, by that word."""
 
 TABLES = ("forms", "readings", "inflected")
-"""From the surest to the least sure: the dictionary form of a stem (切: 切る), how a word is read (切: きる), and the
+"""From the most to the least certain: the dictionary form of a stem (切: 切る), how a word is read (切: きる), and the
 dictionary form of what is inflected already (切り: 切る)."""
 
 KANJI = re.compile(r"[\u3400-\u9fff々]")
@@ -57,7 +57,7 @@ class WordFinder:
         self._tables = [_by_form(same), *(_by_form(described.get(name, {})) for name in TABLES)]
 
     def find(self, word: str) -> list[str]:
-        """The words that a written one, normalised, may stand for: one, several if it is ambiguous, or none."""
+        """The words that a written one, normalised, may mean: one, several if it is ambiguous, or none."""
         for stem in (word, *_stems(word)):
             if stem in self._vocabulary:
                 return [stem]
@@ -81,7 +81,7 @@ def _by_form(forms: Forms) -> Forms:
 
 
 def _stems(word: str) -> Iterator[str]:
-    """What is left of a word without endings that verbs have, the longest first."""
+    """What is left of a word without verb endings, the longest first."""
     for start in range(len(word) - 1, 0, -1):
         stem, ending = word[:start], word[start:]
         has_kanji = KANJI.search(stem) is not None
@@ -111,8 +111,8 @@ warnings.simplefilter("always", UnknownWordsWarning, append=True)
 def describe_words(words: Iterable[str]) -> dict[str, Forms] | None:
     """Find dictionary forms and readings of Japanese words, to be kept with a vocabulary.
 
-    They come from MeCab with UniDic (`fugashi`, `unidic-lite`), which whoever uses the vocabulary later does not need;
-    None where these are not installed.
+    They come from MeCab with UniDic (`fugashi`, `unidic-lite`), which are not needed to use the vocabulary later;
+    None if these are not installed.
     """
     try:  # by name, because transformers takes an import statement for a requirement of every saved model
         fugashi: Any = importlib.import_module("fugashi")
@@ -130,14 +130,14 @@ def describe_words(words: Iterable[str]) -> dict[str, Forms] | None:
 
 
 def _describe_word(word: str, tagger: Any) -> tuple[list[str], list[str], list[str]]:
-    """What stands in each of the tables for a word."""
+    """The entries of a word in each of the tables."""
     has_kanji = KANJI.search(word) is not None
     if not has_kanji and len(word) < 2:  # particles, above all
         return [], [], []
     verbs = _read_verbs([word + ending for ending in DICTIONARY_ENDINGS], tagger)
     readings = list(verbs.values())
     tokens = tagger(word)
-    if not verbs or _is_verb(tokens):  # else it is no word by itself, and would be read as another
+    if not verbs or _is_verb(tokens):  # otherwise it is not a word on its own, and would be read as another
         readings.append(fold_kana("".join(token.feature.kana or "" for token in tokens)))
     inflected = _read_verbs([word[:-1] + word[-1].translate(FROM_CONTINUATIVE)], tagger) if has_kanji else {}
     return list(verbs), [kana for kana in readings if len(kana) > 1], [*inflected, *inflected.values()]
@@ -147,7 +147,7 @@ def _read_verbs(candidates: Iterable[str], tagger: Any) -> dict[str, str]:
     """Those candidates that are dictionary forms of verbs, each with its reading in hiragana."""
     found = {}
     for candidate in candidates:
-        tokens = tagger(candidate)  # read before the next call, which takes their memory
+        tokens = tagger(candidate)  # used before the next call, which reuses their memory
         if _is_verb(tokens) and tokens[0].feature.orthBase == candidate:
             found[candidate] = fold_kana(tokens[0].feature.kanaBase)
     return found

@@ -1,4 +1,4 @@
-"""What we compare training with: a loop as anyone would write it, and the stock Trainer. Not a benchmark by itself."""
+"""Baselines for training: a plain loop, and the stock Trainer. Not a benchmark by itself."""
 
 import tempfile
 import time
@@ -64,7 +64,7 @@ class _Clock(TrainerCallback):
 
 
 def trainer_seconds(model: VRFModel, config: TrainingConfig, batches: Sequence[Rows]) -> float:
-    """Seconds a step with ``transformers.Trainer``, with all that can be switched off switched off."""
+    """Seconds per step with ``transformers.Trainer``, with everything optional switched off."""
     clock = _Clock()
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(

@@ -1,11 +1,11 @@
-"""How the benchmarks that compare speeds measure: in turns, in one process. Not a benchmark by itself."""
+"""How benchmarks compare speeds: alternating, in one process. Not a benchmark by itself."""
 
 import time
 from collections.abc import Callable, Mapping
 
 
 def speeds_in_turns(sides: Mapping[str, Callable[[], object]], amount: int, rounds: int) -> dict[str, list[float]]:
-    """How many of an amount of work each side does a second, in every round, after a round to warm up."""
+    """The work per second of each side, in every round, after a warm-up round."""
     speeds: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(rounds + 1):
         for name, run in sides.items():

@@ -1,9 +1,9 @@
-"""What larger backbones cost: time and memory of an image's feature, beside the offline backbone's.
+"""The cost of larger backbones: time and memory per image, compared with the offline backbone.
 
-Each network is built with random weights, which change neither, in a process of its own. There a small batch of images
-of the size that the network wants goes through it and through the offline backbone in turns, with one thread. Printed
-are the median processor time an image, which other work on the machine hardly changes, its ratio to the offline
-backbone in the same run, and by how much the process grew at most. `VRFConfig` has to accept every name.
+Each network is built with random weights, which change neither, in its own process. There a small batch of images
+of the network's input size goes through it and through the offline backbone, alternating, with one thread. Printed
+are the median processor time per image, which other work on the machine hardly changes, its ratio to the offline
+backbone in the same run, and the largest growth of the process. `VRFConfig` has to accept every name.
 
     python benchmarks/backbones.py
     python benchmarks/backbones.py --rounds 9 --names vit_large_patch16_dinov3.lvd1689m --json
@@ -50,7 +50,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows, indent=2))
         return
-    print("| backbone | weights, million | feature | input | ms an image | x offline | memory, MB |")
+    print("| backbone | weights, million | feature | input | ms per image | x offline | memory, MB |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for row in rows:
         print("| `{name}` | {million:.1f} | {width} | {side} | {ms:.0f} | {ratio:.1f} | {memory:.0f} |".format(**row))
@@ -62,7 +62,7 @@ def _in_a_process(name: str, rounds: int) -> dict:
 
 
 def measure(name: str, rounds: int) -> dict:
-    """The cost of one network; the process is to do nothing else, because its largest size is part of it."""
+    """The cost of one network; the process must do nothing else, because its peak memory is measured."""
     torch.set_num_threads(1)
     width = VRFConfig(backbone=name).feature_dim
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""What ``vrf build`` costs, and that the cost per recipe does not grow with their number.
+"""The cost of ``vrf build``, and a check that the cost per recipe does not grow with their number.
 
 Prints seconds per recipe and peak memory for 200 and for 2,000 recipes. Both releases are copies of one release's
 recipes under new ids, with the frames hard-linked, so that only the number differs. Every build runs in a fresh
@@ -65,7 +65,7 @@ def link_frames(recipe: Recipe, target: Path) -> None:
 
 
 def measure(release: Path, out: Path) -> dict[str, float]:
-    """Seconds and peak memory of one build, in a process of its own."""
+    """Seconds and peak memory of one build, in its own process."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     command = [sys.executable, "-c", MEASURE, release, out]
     return json.loads(subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout)

@@ -1,8 +1,8 @@
-"""The paper's experiment on ``fast``: ours from end to end, against the same jobs one after the other with Trainer.
+"""The paper's experiment with ``fast``: ours end to end, against the same jobs in sequence with Trainer.
 
 Ours is run whole: features from the cache, every job trained and tested, results written. The other side is
-extrapolated: seconds a step of ``transformers.Trainer`` with all cores, for each row of the table, times the number of
-steps; measured before and after ours, of which the faster counts. Making models and testing them is left out there.
+extrapolated: seconds per step of ``transformers.Trainer`` with all cores, for each row of the table, times the number
+of steps; measured before and after ours, of which the faster counts. Making models and testing them is left out there.
 
     python benchmarks/experiment.py [VRF] [--folds 0,1,2,3,4,5,6,7,8,9] [--steps 40] [--cache FOLDER]
 """
@@ -27,7 +27,7 @@ TARGET = 1.5
 
 
 def trainer_steps(pairs: Pairs, row: str, steps: int) -> tuple[float, int]:
-    """Seconds a step of the stock Trainer on a row's data, and the steps of one of its folds."""
+    """Seconds per step of the stock Trainer on a row's data, and the steps of one of its folds."""
     inputs = ROWS[row].inputs
     config = get_preset("fast", inputs=inputs)
     run = prepare_run(pairs, config, 0, OFFLINE_BACKBONE, OFFLINE_WEIGHTS)
@@ -43,7 +43,7 @@ def estimate(pairs: Pairs, folds: int, steps: int) -> float:
     total = 0.0
     for row in PAPER_ROWS[1:]:
         seconds, number = trainer_steps(pairs, row, steps)
-        print(f"  Trainer, {ROWS[row].title}: {seconds * 1000:.1f} ms a step, {number} steps a fold")
+        print(f"  Trainer, {ROWS[row].title}: {seconds * 1000:.1f} ms per step, {number} steps per fold")
         total += seconds * number * folds
     return total
 

@@ -5,11 +5,11 @@ Recipes of the simulated kitchen are repeated under new ids, made while they are
 machine slows them alike; figures are medians over the rounds:
 
     usable      from the navigation until the first page of cards is drawn and the search can be used
-    index       bytes of all its chunks, in total and a recipe
+    index       bytes of all its chunks, in total and per recipe
 
     python benchmarks/explore.py [--rounds 3]
 
-The exit code is 1 if 5,000 recipes take more than twice as long to be of use as 200, or more than 1 KB of index each.
+The exit code is 1 if 5,000 recipes take more than twice as long to be usable as 200, or more than 1 KB of index each.
 Without a Chromium it says so and ends with 0.
 """
 
@@ -95,7 +95,7 @@ def main() -> None:
                     taken.append(measured)
         browser.close()
     sizes = {recipes: index_size(make_library(recipes)) for recipes in seconds}
-    print(f"{options.rounds} rounds, recipes, seconds until usable, bytes of the index, bytes a recipe:")
+    print(f"{options.rounds} rounds, recipes, seconds until usable, bytes of the index, bytes per recipe:")
     for recipes, taken in seconds.items():
         size = sizes[recipes]
         print(f"  {recipes:6,}{statistics.median(taken):8.2f}{size:12,}{size / recipes:8.0f}")

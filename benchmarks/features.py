@@ -1,9 +1,9 @@
-"""Frames a second from JPEG in a dataset to features in the cache, over the bare forward pass of the same network.
+"""Frames per second from JPEG in a dataset to features in the cache, over the bare forward pass of the same network.
 
 Both sides run in turns in one process, with the same batch size and precision; the ratio is the median over rounds.
 The bare side is timm as anyone would call it, on pixels that are ready in memory, in the faster of the two memory
 layouts. Our side reads Parquet, checks hashes, decodes, transforms, computes, and writes the cache. Loading weights is
-in neither. Part of our speed is that each core of a CPU works on batches of its own; the last line shows what decoding
+in neither. Part of our speed is that each core of a CPU works on its own batches; the last line shows what decoding
 costs apart from that, against the bare network run in the same way.
 
     python benchmarks/features.py [--backbone tf_efficientnet_lite0] [--frames 96] [--rounds 7] [--batch-size 4]

@@ -61,7 +61,7 @@ def evaluation_memory(candidates: int) -> float:
 
 
 def rank(candidates: int) -> float:
-    """Rank as many queries as candidates, and tell by how much the peak memory rose."""
+    """Rank as many queries as candidates, and return the increase of peak memory."""
     embeds = torch.nn.functional.normalize(torch.randn(candidates, 128), dim=1)
     rank_targets(embeds[:50], embeds[:50], torch.arange(50))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

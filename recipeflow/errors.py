@@ -1,6 +1,6 @@
-"""Every error this project raises on purpose, and how it is told to a person.
+"""Every error this project raises on purpose.
 
-Errors speak in three beats: what was expected, what was found, what to do about it. A problem in a release
+Messages have three parts: what was expected, what was found, what to do about it. A problem in a release
 folder also says where: file, recipe and place. The same classes serve as exceptions (``read_release`` raises the
 first) and as rows of a report (``check_release`` returns all of them unraised).
 """
@@ -15,22 +15,22 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 
 def short(value: object) -> str:
-    """A value as a message shows it, cut to a readable length however long or deeply nested it is."""
+    """A value for a message, cut to a readable length however long or deeply nested it is."""
     return _SHORT.repr(value)
 
 
 def show(value: object) -> str:
-    """A value of the wrong type as a message shows it, with the type it has."""
+    """A value of the wrong type for a message, with its type."""
     return f"{type(value).__name__} {short(value)}"
 
 
 def printable(text: str) -> str:
-    """Text from a file as it can be printed: control characters and lone surrogates are escaped."""
+    """Text that is safe to print: control characters and lone surrogates are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what is behind it, as a traceback would show it."""
+    """An error and its causes, in the order of a traceback."""
     seen: BaseException | None = error
     while seen is not None:
         yield seen
@@ -38,11 +38,11 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 class VRFError(Exception):
-    """Base of all errors that are the user's to mend; the command line prints them without a traceback."""
+    """Base of all errors that a user can fix; the command line prints them without a traceback."""
 
 
 class MissingExtraError(VRFError):
-    """A library of a part of this project that is not installed."""
+    """A library that belongs to an extra which is not installed."""
 
 
 class ReleaseProblem(VRFError):
@@ -77,7 +77,7 @@ class ReleaseProblem(VRFError):
 
     @property
     def kind(self) -> str:
-        """The class name, by which reports group problems."""
+        """The class name; reports group problems by it."""
         return type(self).__name__
 
     @property
@@ -91,11 +91,10 @@ class ReleaseProblem(VRFError):
         return f"{self.where + ': ' if self.where else ''}{self.message}{hint}"
 
     def __reduce__(self) -> tuple:
-        # Exceptions with keyword-only arguments do not pickle by themselves, and checks run in worker processes.
+        # Exceptions with keyword-only arguments do not pickle on their own, and checks run in worker processes.
         return _rebuild_problem, (type(self), self.message, self.__dict__.copy())
 
     def as_dict(self) -> dict[str, object]:
-        """The problem as a JSON-ready row."""
         fields = ("kind", "file", "recipe", "place", "value", "message", "hint")
         row = {name: getattr(self, name) for name in fields}
         value = self.value if isinstance(self.value, str | None) else short(self.value)
@@ -129,7 +128,7 @@ class UnsafeIdError(ReleaseProblem):
 
 
 class DuplicateRecipeError(ReleaseProblem):
-    """Two recipes of one release carry the same id."""
+    """Two recipes of one release have the same id."""
 
 
 class WordIdError(ReleaseProblem):
@@ -161,7 +160,7 @@ class DuplicateEdgeError(ReleaseProblem):
 
 
 class CycleError(ReleaseProblem):
-    """Flows that run in a circle, a self loop included; cooking only goes forward."""
+    """Flows that form a cycle, self loops included; cooking only goes forward."""
 
 
 class LineCountError(ReleaseProblem):
@@ -173,11 +172,11 @@ class LineLengthError(ReleaseProblem):
 
 
 class EmptyReleaseError(ReleaseProblem):
-    """A release without a single recipe, which is an export that went wrong."""
+    """A release without a single recipe: an export that went wrong."""
 
 
 class UrlListError(ReleaseProblem):
-    """A list of URLs that does not fit the recipes."""
+    """A list of URLs that does not match the recipes."""
 
 
 class MissingFrameError(ReleaseProblem):
@@ -200,12 +199,12 @@ class InvalidReleaseError(VRFError):
         super().__init__(f"The release has {count}:\n{shown}{more}\n{advice}")
 
     def __reduce__(self) -> tuple:
-        # By default the finished message would be passed to __init__, and a worker's error would break its reader.
+        # By default pickle passes the finished message to __init__, which would break on a worker's error.
         return type(self), (self.problems, self.advice)
 
 
 class OutputExistsError(VRFError):
-    """The output is already there and is not ours to overwrite."""
+    """The output already exists, and was not written by this project or may not be replaced."""
 
 
 class FolderInUseError(VRFError):
@@ -213,11 +212,11 @@ class FolderInUseError(VRFError):
 
 
 class LaunchError(VRFError):
-    """Processes that were launched together and do not work together."""
+    """Processes that were launched together but did not form a group."""
 
 
 class DatasetFolderError(VRFError):
-    """A folder that is no built dataset, or one that cannot be read."""
+    """A folder that is not a built dataset, or cannot be read."""
 
 
 class SourceFolderError(VRFError):
@@ -225,7 +224,7 @@ class SourceFolderError(VRFError):
 
 
 class BackboneError(VRFError):
-    """A backbone that does not exist, whose weights cannot be had, or that is not the one asked for."""
+    """A backbone that does not exist, whose weights are unavailable, or that is not the one asked for."""
 
 
 class FeatureCacheError(VRFError):
@@ -249,7 +248,7 @@ class StoppedError(VRFError):
 
 
 class TrainingInterruptedError(StoppedError):
-    """Training was stopped by Ctrl-C, with a checkpoint to go on from."""
+    """Training was stopped by Ctrl-C, with a checkpoint to resume from."""
 
 
 class SaveError(VRFError):
@@ -257,31 +256,31 @@ class SaveError(VRFError):
 
 
 class WorkerDiedError(VRFError):
-    """A process that worked on a part of a job is gone."""
+    """A worker process died."""
 
 
 class ModelFolderError(VRFError):
-    """A folder that holds no saved model, or results that are not this model's."""
+    """A folder without a saved model, or results of another model."""
 
 
 class HubError(VRFError):
-    """The Hub refused, or gave something else than was asked for."""
+    """The Hub refused, or returned something unexpected."""
 
 
 class HubTokenError(HubError):
-    """No token, or one that the Hub does not know; the token itself is never shown."""
+    """No token, or one that the Hub refuses; the token itself is never shown."""
 
 
 class HubAccessError(HubError):
-    """The token is good, but its owner may not do this."""
+    """The token is valid, but lacks the permission."""
 
 
 class HubNotFoundError(HubError):
-    """No such repository or revision, as far as this token may see."""
+    """No such repository or revision that is visible with this token."""
 
 
 class HubConnectionError(HubError):
-    """The Hub could not be reached, or broke off."""
+    """The Hub could not be reached, or the connection broke."""
 
 
 class StaleRevisionError(HubError):
@@ -289,7 +288,7 @@ class StaleRevisionError(HubError):
 
 
 class RepoNameError(HubError):
-    """Not a name that a repository can have."""
+    """An invalid repository name."""
 
 
 class VisibilityError(HubError):
@@ -301,11 +300,11 @@ class OfficialFramesError(HubError):
 
 
 class SearchIndexError(VRFError):
-    """An index of candidates that is not there, cannot be read, or was made with another model."""
+    """An index that is missing, cannot be read, or was made with another model."""
 
 
 class CalibrationError(VRFError):
-    """A model that cannot be calibrated with these data, or a calibration that cannot be read or is another's."""
+    """A model that cannot be calibrated with this data, or a calibration that is unreadable or of another model."""
 
 
 class QueryError(VRFError):
@@ -317,7 +316,7 @@ class PageError(VRFError):
 
 
 class SegmenterError(VRFError):
-    """A word segmenter that cannot be loaded, or that changes the text it is to cut."""
+    """A word segmenter that cannot be loaded, or that changes the text it should only split."""
 
 
 class FetchError(VRFError):
@@ -325,7 +324,7 @@ class FetchError(VRFError):
 
 
 class GoneError(FetchError):
-    """The server says that there is no such thing, or not for us: asking again is of no use."""
+    """The server says that it does not exist or is forbidden: retrying is of no use."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -333,19 +332,19 @@ class GoneError(FetchError):
 
 
 class TooLargeError(FetchError):
-    """An answer beyond the size that was allowed for it."""
+    """A response above its size limit."""
 
 
 class ForeignHostError(FetchError):
-    """A redirect to a host that was not asked for."""
+    """A redirect to a host that is not allowed."""
 
 
 class RobotsError(FetchError):
-    """The site's robots.txt does not want this fetched."""
+    """The site's robots.txt forbids this."""
 
 
 class ServerBusyError(FetchError):
-    """The server wants to be left alone for longer than a run waits."""
+    """The server's Retry-After is longer than a run waits."""
 
 
 class ChecksumError(FetchError):
@@ -361,32 +360,32 @@ class ShortVideoError(ReleaseProblem):
 
 
 class ForeignFramesError(ReleaseProblem):
-    """A folder of frames that was not sampled from the video, and is not ours to replace."""
+    """A folder of frames that was not sampled from the video, and so is not replaced."""
 
 
 class ProgramError(VRFError):
-    """A written cooking program that cannot be read, or that does not hold together."""
+    """A cooking program that cannot be parsed, or is inconsistent."""
 
 
 class ExecutionError(VRFError):
-    """A cooking program that the simulated kitchen cannot carry out."""
+    """A cooking program that the simulated kitchen cannot execute."""
 
 
 class AgreementError(VRFError):
-    """Two annotations that cannot be compared: of other words, or of no recipe in common."""
+    """Two annotations that cannot be compared: of different words, or without a common recipe."""
 
 
 class ReportError(VRFError):
-    """An experiment that no report can be made of: not run, not whole, or of another dataset."""
+    """An experiment without a possible report: not run, incomplete, or on another dataset."""
 
 
 class RefusedError(VRFError):
-    """Something that an annotation must not become; nothing was changed.
+    """A change that would make an annotation invalid; nothing was changed.
 
     Args:
-        code: What a page translates.
-        reason: The same for a person, in English.
-        detail: The values that both speak of.
+        code: Translated by the page.
+        reason: The same in English.
+        detail: The values that both refer to.
     """
 
     def __init__(self, code: str, reason: str, **detail: object) -> None:
@@ -397,7 +396,7 @@ class RefusedError(VRFError):
 
 
 class RequestError(VRFError):
-    """An operation that is none: an unknown name, or fields that are missing or of the wrong type."""
+    """An invalid operation: an unknown name, or fields that are missing or of the wrong type."""
 
 
 class DatabaseError(VRFError):
@@ -405,11 +404,11 @@ class DatabaseError(VRFError):
 
 
 class DamagedDatabaseError(DatabaseError):
-    """A database whose content is not what was written."""
+    """A database with corrupt content."""
 
 
 class ForeignDatabaseError(DatabaseError):
-    """A file that is no database of annotations, or one that a newer version made."""
+    """A file that is not a database of annotations, or was made by a newer version."""
 
 
 class DatabaseInUseError(DatabaseError):
@@ -417,9 +416,9 @@ class DatabaseInUseError(DatabaseError):
 
 
 class ConflictError(VRFError):
-    """Somebody else, or the same person in another tab, was faster; nothing was changed."""
+    """The recipe was changed meanwhile, by someone else or in another tab; nothing was changed."""
 
     def __init__(self, base: int, revision: int) -> None:
-        super().__init__(f"expected a change of revision {revision}, found one of {base}; look at what happened since")
+        super().__init__(f"expected a change of revision {revision}, found one of {base}; check what happened since")
         self.base = base
         self.revision = revision

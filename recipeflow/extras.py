@@ -1,7 +1,7 @@
-"""Which part of an installation a library belongs to, and how to get a part that is not there.
+"""Which extra a library belongs to, and how to install a missing one.
 
-`pip install recipeflow` brings what reads, makes, annotates and shows data. What learns and searches is six gigabytes
-more, and comes with the extra ``train``; ``all`` adds the demo page. The list itself is requirements.txt.
+`pip install recipeflow` installs what reads, makes, annotates and shows data. Learning and search need six gigabytes
+more, and come with the extra ``train``; ``all`` adds the demo page. The list itself is requirements.txt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EXTRA_OF = {
     "gradio": "all",
     "tensorboard": "all",
 }
-"""The extra that brings a library, by the name that the library is imported by."""
+"""The extra that installs a library, by the library's import name."""
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def naming_extras() -> Generator[None]:
     """Report a library that is not installed as the extra to install.
 
     Raises:
-        MissingExtraError: Instead of the error of the import. Other missing modules are faults, and stay as they are.
+        MissingExtraError: Instead of the import error. Other missing modules are bugs, and are raised as they are.
     """
     try:
         yield

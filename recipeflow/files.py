@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whatever happens while they are written, power loss included."""
+"""Atomic writes: a file is complete or absent, even after a power loss."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from recipeflow.errors import OutputExistsError, SaveError, UsageError, VRFError
 
 
 def write_aside(path: Path, content: str | bytes) -> None:
-    """Write a file aside, then move it into place; its folder is made if there is none.
+    """Write a temporary file, then move it into place; its folder is created if missing.
 
     Raises:
-        SaveError: If it cannot be written; an older file is left as it is, and nothing else is left behind.
+        SaveError: If it cannot be written; an older file is kept, and nothing else is left behind.
     """
     aside = path.with_name(f".{path.name}.partial")
     with saving(path):
@@ -39,19 +39,19 @@ def write_aside(path: Path, content: str | bytes) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON that people can read, likewise."""
+    """Write indented JSON like `write_aside`."""
     write_aside(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
 
 def write_png(path: Path, save: Callable[..., Any], **options: Any) -> None:
-    """Write a picture likewise, with the method by which its library saves: of Pillow, or of matplotlib."""
+    """Write a picture like `write_aside`, with the ``save`` method of Pillow or matplotlib."""
     buffer = io.BytesIO()
     save(buffer, format="png", **options)
     write_aside(path, buffer.getvalue())
 
 
 def move_into_place(aside: Path, path: Path) -> None:
-    """Give a finished file, whose content is on the disk already, its name, and put that on the disk too."""
+    """Rename a finished file, whose content is already synced, and sync the folder too."""
     aside.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -61,19 +61,18 @@ def move_into_place(aside: Path, path: Path) -> None:
 
 
 def remove_quietly(path: Path) -> None:
-    """Remove a file if that is possible: what is wrong with the disk is being reported already."""
+    """Remove a file if possible: the disk error behind a failure is already being reported."""
     with suppress(OSError):
         path.unlink(missing_ok=True)
 
 
 class StagedFolder:
-    """A folder that appears under its name only when the ``with`` block ends well.
+    """A folder that gets its name only when the ``with`` block succeeds.
 
     Args:
         target: The final name.
-        marker: A file that every folder of this kind holds. An existing folder without it is somebody else's and is
-            never replaced.
-        overwrite: Whether a folder of this kind that is already there may be replaced.
+        marker: A file that every folder of this kind contains. An existing folder without it is never replaced.
+        overwrite: Whether an existing folder of this kind may be replaced.
 
     Raises:
         SaveError: If it cannot be written: a full disk, a read-only folder. Nothing is left behind.
@@ -91,7 +90,7 @@ class StagedFolder:
             self.target.parent.mkdir(parents=True, exist_ok=True)
             name = f".{self.target.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.partial"
             self.folder = self.target.parent / name
-            self.folder.mkdir()  # with the permissions of any new folder, as the umask has it
+            self.folder.mkdir()  # with the permissions of any new folder, following the umask
         except OSError as error:
             raise cannot_write(self.target, error) from error
         return self.folder
@@ -107,18 +106,18 @@ class StagedFolder:
             raise cannot_write(self.target, error) from error
 
     def _failed_to_write(self, error: Exception) -> bool:
-        """Whether an error is about what is written here, not about something that was read meanwhile."""
+        """Whether an error is about writing here, not about something that was read meanwhile."""
         code = write_failure(error)
         inside = isinstance(error, OSError) and str(error.filename).startswith(str(self.folder))
         return code in ONLY_WRITING or (code is not None and inside)
 
     def _move_into_place(self) -> None:
-        # Again, because another run may have been faster.
+        # Check again, because another run may have been faster.
         self._check_target()
         if not self.target.exists():
             self.folder.rename(self.target)
             return
-        # A folder cannot replace a full one in one step: the old one steps aside first, and is back if we fail.
+        # A folder cannot replace a full one in one step: the old one is renamed first, and restored if we fail.
         old = self.folder.with_suffix(".old")
         self.target.rename(old)
         try:
@@ -126,7 +125,7 @@ class StagedFolder:
         except OSError:
             old.rename(self.target)
             raise
-        # Under this name it is rubbish: half removed, it must not come back after a kill.
+        # Under this name it counts as rubbish: half removed, it must not be restored after a kill.
         old.rename(self.folder)
 
     def _check_target(self) -> None:
@@ -138,10 +137,12 @@ class StagedFolder:
                 f"(it has no {self.marker}); choose another output"
             )
         if not self.overwrite:
-            raise OutputExistsError(f"{self.target} is already there; pass --overwrite to replace it")
+            raise OutputExistsError(
+                f"expected {self.target} to be free, found an earlier output; pass --overwrite to replace it"
+            )
 
     def _clean_up_after_killed_runs(self) -> None:
-        """Delete what a killed run left beside the target; bring back a folder that had just stepped aside."""
+        """Delete what a killed run left next to the target; restore a folder that it had just renamed."""
         ours = re.compile(rf"\.{re.escape(self.target.name)}\.(\d+)\.[^.]+\.(partial|old)")
         for path in self.target.parent.glob(".*"):
             match = ours.fullmatch(path.name)
@@ -167,7 +168,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 NO_FOLDER = (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
 ONLY_WRITING = (*FULL, errno.EROFS)
-"""Reasons that reading never fails for."""
+"""Errors that only writing can raise."""
 
 
 @contextmanager
@@ -180,18 +181,18 @@ def saving(path: Path) -> Generator[None]:
 
 
 def cannot_write(path: str | Path, error: BaseException) -> SaveError:
-    """The error to raise where ``path`` could not be written, whichever library tried to."""
+    """The error to raise if ``path`` could not be written, whichever library tried."""
     code = write_failure(error)
     found = os.strerror(code) if code is not None else getattr(error, "strerror", None) or str(error)
     return SaveError(
-        f"expected to be able to write {path}, found: {found}; nothing that was there before is lost: {_advice(code)}"
+        f"expected to be able to write {path}, found: {found}; existing files are intact: {_advice(code)}"
     )
 
 
 def write_failure(error: BaseException) -> int | None:
-    """The number of the system's reason for which writing failed, if that is what is behind an error.
+    """The errno of a failed write, if that is what caused an error.
 
-    Libraries wrap the system's error in their own, keep only its text, or pass it on from another process as text.
+    Libraries wrap the system's error in their own, keep only its text, or pass it from another process as text.
     """
     for seen in causes(error):
         if isinstance(seen, OSError) and seen.errno in (*FULL, *FORBIDDEN, *NO_FOLDER):
@@ -202,16 +203,16 @@ def write_failure(error: BaseException) -> int | None:
 
 
 def failed_path(error: BaseException) -> str | None:
-    """The path that an error is about, if the system named it."""
+    """The path that an error is about, if the system reported it."""
     names = (seen.filename for seen in causes(error) if isinstance(seen, OSError) and seen.filename is not None)
     return next(map(str, names), None)
 
 
 def check_writable(folder: Path) -> None:
-    """Refuse a folder in which nothing can be written, before any work is done for it; nothing is written.
+    """Refuse a folder that is not writable before any work is done for it; nothing is written.
 
     Raises:
-        SaveError: If it, or the folder that it would be made in, is read-only or is a file.
+        SaveError: If it, or the folder that it would be created in, is read-only or a file.
     """
     path = folder.absolute()
     while not path.exists() and path != path.parent:
@@ -225,19 +226,19 @@ def check_writable(folder: Path) -> None:
 
 def _advice(code: int | None) -> str:
     if code in FULL:
-        return "make room, or choose another disk, and run the same command again"
+        return "free some space, or choose another disk, and run the same command again"
     if code in FORBIDDEN:
-        return "choose a folder that you may write to, or change its permissions"
+        return "choose a folder that you may write to, or fix its permissions"
     if code in NO_FOLDER:
         return "choose another place"
-    return "is the disk full? Make room, and run the same command again"
+    return "if the disk is full, free some space, and run the same command again"
 
 
 def cache_folder(name: str) -> Path:
-    """The folder of a cache: below ``$RECIPEFLOW_CACHE``, else where caches go on Linux.
+    """The folder of a cache: below ``$RECIPEFLOW_CACHE``, else in Linux's usual place.
 
     Raises:
-        UsageError: If the user has no home folder, as in a container under a number that has no account.
+        UsageError: If the user has no home folder, as in a container whose user id has no account.
     """
     try:
         if chosen := os.environ.get("RECIPEFLOW_CACHE"):

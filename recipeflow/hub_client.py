@@ -1,4 +1,4 @@
-"""The Hub's client: names, tokens, and its errors in words that say what to do; tokens are never shown."""
+"""The Hub's client: names, tokens, and errors that say what to do. Tokens are never shown."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from recipeflow.errors import (
 LOG_IN = "log in with `hf auth login`, or set HF_TOKEN to a token from https://huggingface.co/settings/tokens"
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
-GO_ON = "nothing half-done is to be seen; run the same command again, and it goes on with what is missing"
+RESUME = "nothing incomplete is visible; run the same command again to resume"
 
 
 def is_hub_name(name: str | Path) -> bool:
-    """Whether a name is one of the Hub's, OWNER/NAME, rather than a path below a folder that is there."""
+    """Whether a name is OWNER/NAME on the Hub, rather than a path inside an existing folder."""
     return _HUB_NAME.fullmatch(str(name)) is not None and not Path(name).parent.exists()
 
 
 def check_name(repo_id: str) -> None:
-    """Refuse what cannot be the name of a repository, before anything is asked of the Hub."""
+    """Refuse an invalid repository name before any request to the Hub."""
     try:
         validate_repo_id(repo_id)
         if repo_id.count("/") == 1:
@@ -60,18 +60,18 @@ def check_name(repo_id: str) -> None:
 
 
 def connect(token: str | None, needed: bool) -> HfApi:
-    """A client with this token, or with the one that this machine knows; without one if none is needed."""
+    """Make a client with this token or the saved one; without any if none is needed."""
     token = token or get_token()
     if token is None and needed:
         raise HubTokenError(f"expected a token with write access, found none; {LOG_IN}")
-    # The HTTP client would print a header that it cannot send, and with it the token.
+    # The HTTP client would print a header that it cannot send, including the token.
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
         raise HubTokenError(f"expected a token such as hf_…, found characters that no token has; {LOG_IN}")
     return HfApi(token=token or False, library_name="recipeflow", library_version=recipeflow.__version__)
 
 
 @contextmanager
-def telling(api: HfApi, repo_id: str) -> Generator[None]:
+def explain_hub_errors(api: HfApi, repo_id: str) -> Generator[None]:
     """Tell whatever the Hub's client raises in this block as one of our errors."""
     try:
         yield
@@ -88,32 +88,34 @@ def _explain(error: Exception, api: HfApi, repo_id: str) -> HubError:
         return _explain_broken_connection(error, api)
     status = error.response.status_code
     if isinstance(error, RevisionNotFoundError):
-        return HubNotFoundError(f"expected that revision in {repo_id}, found none of that name; look at its history")
+        return HubNotFoundError(f"expected that revision in {repo_id}, found none with that name; check its history")
     if isinstance(error, RepositoryNotFoundError) and not isinstance(error, GatedRepoError):
         hint = LOG_IN if not api.token else "check its name and kind, and whether your token may see it"
         return HubNotFoundError(f"expected a repository {repo_id}, found none that is visible to you; {hint}")
     if not str(error.response.url).startswith(api.endpoint) or status >= 500:
-        return HubConnectionError(f"expected the Hub to go on, found it answering {status} in the middle; {GO_ON}")
+        return HubConnectionError(
+            f"expected the Hub to finish the transfer, found status {status} in the middle; {RESUME}"
+        )
     if status == 401:
-        return HubTokenError(f"expected a token that the Hub knows, found one that it refuses; {LOG_IN}")
+        return HubTokenError(f"expected a token that the Hub accepts, found one that it refuses; {LOG_IN}")
     if status == 403:
         return HubAccessError(
-            f"expected to be allowed to write to {repo_id}, found that you are not ({_server_says(error, api)}); use "
-            "a token with write access, and a name under your own account or an organisation of yours"
+            f"expected write access to {repo_id}, found that you have none ({_server_says(error, api)}); use "
+            "a token with write access, and a repository of your own account or organisation"
         )
     if status == 412:
         return StaleRevisionError(
-            f"expected {repo_id} to stay as it was while sending, found that someone else pushed to it; look at "
+            f"expected {repo_id} to stay unchanged during the push, found that someone else pushed to it; check "
             "their changes, then run the same command again"
         )
-    return HubError(f"expected the Hub to take this, found it answering {status}: {_server_says(error, api)}")
+    return HubError(f"expected the Hub to accept this, found status {status}: {_server_says(error, api)}")
 
 
 def _explain_broken_connection(error: Exception, api: HfApi) -> HubError:
     found = shorten(_hide(f"{type(error).__name__}: {error}", api), 300)
     if isinstance(error, HTTPError | LocalEntryNotFoundError):
-        return HubConnectionError(f"expected to reach {api.endpoint}, found {found}; {GO_ON}")
-    return HubError(f"expected the Hub to take this, found {found}")
+        return HubConnectionError(f"expected to reach {api.endpoint}, found {found}; {RESUME}")
+    return HubError(f"expected the Hub to accept this, found {found}")
 
 
 def _server_says(error: HfHubHTTPError, api: HfApi) -> str:

@@ -1,4 +1,4 @@
-"""Decode, check, shrink and write pictures; small ones as `data:` addresses, so that a page is one file."""
+"""Decode, check, shrink and write pictures; small ones as `data:` URLs, so that a page is one file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from recipeflow.errors import BrokenImageError, UsageError
 from recipeflow.files import write_png
 
 FORMATS = ("JPEG", "PNG", "WEBP")
-"""What a frame may be in spite of its name. Not all that Pillow opens: some formats run other programs."""
+"""Accepted formats, whatever the file name says. Not all that Pillow opens: some formats run other programs."""
 
 
 def image_problem(data: bytes) -> str | None:
-    """Why ``data`` is not a whole image, or ``None`` if it is one."""
+    """Why ``data`` is not a complete image, or ``None`` if it is one."""
     if not data:
         return "found an empty file"
     try:
@@ -36,7 +36,7 @@ def check_picture(path: Path, formats: list[str] | tuple[str, ...] | None = None
 
     Args:
         path: The file.
-        formats: What it has to be, in Pillow's terms; by default anything that Pillow opens.
+        formats: The allowed formats, by Pillow's names; by default anything that Pillow opens.
     """
     try:
         with Image.open(path, formats=formats) as image:
@@ -50,15 +50,15 @@ def check_picture(path: Path, formats: list[str] | tuple[str, ...] | None = None
     else:
         return
     kinds = f" ({' or '.join(formats)})" if formats else ""
-    raise UsageError(f"expected a picture{kinds} at {path}, found {found}; name an image file")
+    raise UsageError(f"expected a picture{kinds} at {path}, found {found}; pass an image file")
 
 
 CARD_PICTURES = {".png": ("PNG",), ".jpg": ("JPEG",)}
-"""What a card can show, by the ending of its name."""
+"""The formats that a card can show, by file extension."""
 
 
 def check_card_picture(path: Path) -> str:
-    """Refuse what a card cannot show; the ending of the picture's name."""
+    """Refuse what a card cannot show; return the file extension."""
     suffix = path.suffix.lower()
     if suffix not in CARD_PICTURES:
         raise UsageError(f"expected a picture, .png or .jpg, found {path}; draw one with `vrf search --picture`")
@@ -67,23 +67,22 @@ def check_card_picture(path: Path) -> str:
 
 
 def open_small(data: bytes, box: tuple[int, int]) -> Image.Image:
-    """An encoded image, no larger than the box; one that is smaller stays as it is."""
+    """Decode an image, scaled down to fit the box."""
     with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-        image.draft("RGB", box)  # a JPEG is decoded near the size that is wanted, which takes a fraction of the time
+        image.draft("RGB", box)  # decodes a JPEG near the wanted size, in a fraction of the time
         small = ImageOps.exif_transpose(image).convert("RGB")
     small.thumbnail(box)
     return small
 
 
 def encode(picture: Image.Image, kind: str = "JPEG", **options: int) -> bytes:
-    """A picture as the bytes of a file."""
     buffer = io.BytesIO()
     picture.save(buffer, kind, **options)
     return buffer.getvalue()
 
 
 def save_picture(image: Image.Image, path: str | Path) -> None:
-    """Write a picture as a PNG file aside, then rename it into place."""
+    """Write a PNG file atomically."""
     write_png(Path(path), image.save, optimize=True)
 
 
@@ -91,7 +90,7 @@ THUMBNAIL_QUALITY = 72
 
 
 def thumbnail(data: bytes, side: int) -> str | None:
-    """An encoded image as the address of a small, square WebP; ``None`` if it cannot be read."""
+    """A small, square WebP of an encoded image, as a `data:` URL; ``None`` if it cannot be read."""
     try:
         picture = ImageOps.fit(open_small(data, (2 * side, 2 * side)), (side, side))
     except Exception:  # a damaged header can make Pillow's plugins raise nearly anything
@@ -100,7 +99,6 @@ def thumbnail(data: bytes, side: int) -> str | None:
 
 
 def data_address(kind: str, content: bytes) -> str:
-    """Content as an address that holds it."""
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
@@ -111,10 +109,10 @@ PAGE_QUALITY = 85
 
 
 def page_picture(data: bytes, name: str) -> bytes:
-    """A frame as a JPEG of at most ``LARGEST_ON_PAGE`` pixels; one that is that already stays as it is, byte for byte.
+    """A frame as a JPEG of at most ``LARGEST_ON_PAGE`` pixels; one that is small enough is returned unchanged.
 
     Raises:
-        BrokenImageError: If it is no image.
+        BrokenImageError: If it is not an image.
     """
     if (reason := image_problem(data)) is not None:
         raise BrokenImageError(f"expected an image, {reason}", file=name, value=name)

@@ -1,7 +1,7 @@
 """Processes that a launcher such as ``accelerate launch`` or ``torchrun`` started together.
 
-A launch can fail to become one: on a machine without a GPU, accelerate's processes do not find each other unless they
-are asked to work on the CPU. Each of them would then take itself for the only one, and write what the others write.
+A launch can fail to form a group: on a machine without a GPU, accelerate's processes do not find each other unless
+they are asked to run on the CPU. Each would then think that it is the only one, and overwrite the others' files.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from accelerate import PartialState
 
 SIZES = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
-"""Where launchers say how many processes they start: torchrun and accelerate, and three kinds of MPI."""
+"""Environment variables with the number of launched processes: torchrun and accelerate, and three kinds of MPI."""
 
 Item = TypeVar("Item")
 
 
 def launched_processes() -> int | None:
-    """How many processes the launcher says there are; ``None`` without a launcher."""
+    """The number of processes according to the launcher; ``None`` without a launcher."""
     sizes = [int(value) for name in SIZES if (value := os.environ.get(name, "")).isdecimal()]
     return max(sizes, default=None)
 
 
 def join_processes() -> PartialState:
-    """The state that the launched processes share, as accelerate has it.
+    """Accelerate's shared state of the launched processes.
 
     Raises:
-        LaunchError: If the launcher started more processes than know each other.
+        LaunchError: If the launcher started more processes than the group has.
     """
     from accelerate import PartialState
     from accelerate.utils import parse_flag_from_env
@@ -46,7 +46,7 @@ def join_processes() -> PartialState:
     if launched not in (None, state.num_processes):
         raise LaunchError(
             f"expected the {launched} launched processes to work together, found this one in a group "
-            f"of {state.num_processes} on {state.device}: each would write over what the others write. Without a GPU, "
+            f"of {state.num_processes} on {state.device}: they would overwrite each other's files. Without a GPU, "
             "set ACCELERATE_USE_CPU=true, as docs/accelerate/two_cpu_processes.yaml says; start as many "
             "processes as there are GPUs; or start the command without a launcher"
         )
@@ -60,7 +60,7 @@ def device_of(state: PartialState) -> torch.device:
 
 
 def refuse_launch(command: str) -> None:
-    """Refuse several processes for a command that does not share its work between them.
+    """Refuse several processes for a command that does not divide its work between them.
 
     Raises:
         LaunchError: If a launcher started more than one.
@@ -68,8 +68,8 @@ def refuse_launch(command: str) -> None:
     launched = launched_processes()
     if launched not in (None, 1):
         raise LaunchError(
-            f"expected `{command}` in one process, found {launched} of them launched: each would write over what the "
-            "others write; start it without a launcher"
+            f"expected `{command}` in one process, found {launched} of them launched: they would overwrite "
+            "each other's files; start it without a launcher"
         )
 
 
@@ -108,7 +108,7 @@ def no_interrupts() -> Generator[None]:
 
 
 def follow_parent() -> None:
-    """End with the main process, however that ends: one that is killed cannot stop its workers."""
+    """Exit with the main process, however it ends: a killed process cannot stop its workers."""
     Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -152,7 +152,7 @@ os.register_at_fork(after_in_child=_begin_fork)
 
 
 def available_cores() -> int:
-    """The cores that this process may use, which taskset, a batch system or a container may have made fewer."""
+    """The cores that this process may use; taskset, a batch system or a container may limit them."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

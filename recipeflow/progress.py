@@ -1,4 +1,4 @@
-"""One look for every long job, on standard error: a bar on a terminal, and a plain line now and then elsewhere."""
+"""Progress of long jobs, on standard error: a bar on a terminal, occasional plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from rich.progress import (
 from rich.text import Text
 
 SECONDS_BETWEEN_LINES = 30.0
-"""Without a terminal; work that takes less prints nothing."""
+"""Without a terminal; shorter work prints nothing."""
 
 Item = TypeVar("Item")
 
 
 def has_terminal(console: Console) -> bool:
-    """Whether a bar can be drawn there; rich itself says so of a file too, where FORCE_COLOR asks for colours."""
+    """Whether a bar can be drawn; with FORCE_COLOR, rich itself would say so for a file too."""
     return console.file.isatty() and not console.is_dumb_terminal
 
 
 class SpeedColumn(ProgressColumn):
-    """How many of something are done a second."""
+    """Items per second."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
         self.unit = unit
 
     def render(self, task: Task) -> Text:
-        """The speed of the last seconds, or of the whole at its end."""
+        """The speed of the last seconds; at the end, that of the whole job."""
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:.1f} {self.unit}/s")
 
 
 class ProgressLines:
-    """Lines in a log: how far the work is and how long it will take.
+    """Lines in a log: progress and time left.
 
     Args:
         label: What is being done.
@@ -60,14 +60,14 @@ class ProgressLines:
         self.figures = ""
 
     def advance(self, count: int) -> None:
-        """So many more are done; print a line if the last one was long ago."""
+        """Count finished items, and print a line if the last one was long ago."""
         self.done += count
         now = time.monotonic()
         if now - self.printed >= SECONDS_BETWEEN_LINES and self.done != self.total:
             self._print(self._left(now))
 
     def finish(self) -> None:
-        """Say that all is done, where earlier lines said that it was not."""
+        """Report the end, if earlier lines were printed."""
         if self.printed > self.started:
             self._print(f"done in {duration(time.monotonic() - self.started)}")
 
@@ -80,13 +80,13 @@ class ProgressLines:
     def _print(self, time_taken: str) -> None:
         count = f"{self.done}" if self.total is None else f"{self.done} of {self.total}"
         line = ", ".join(part for part in (f"{self.label}: {count}", time_taken, self.figures) if part)
-        with suppress(OSError):  # whoever read the log has gone away, and that must not end hours of work
+        with suppress(OSError):  # the reader of the log may be gone, which must not end hours of work
             print(line, file=sys.stderr, flush=True)
         self.printed = time.monotonic()
 
 
 def duration(seconds: float) -> str:
-    """A time as a person says it, such as ``2 min 10 s``."""
+    """A time for people, such as ``2 min 10 s``."""
     minutes, rest = divmod(round(seconds), 60)
     if not minutes:
         return f"{rest} s"
@@ -94,7 +94,7 @@ def duration(seconds: float) -> str:
 
 
 class ProgressDisplay:
-    """A bar where there is a terminal, else lines; to be used in a ``with`` block.
+    """A bar on a terminal, else lines; used in a ``with`` block.
 
     Args:
         label: What is being done.
@@ -133,13 +133,12 @@ class ProgressDisplay:
             self.lines.finish()
 
     def advance(self, count: int = 1) -> None:
-        """So many more are done."""
         self.bar.advance(self.task, count)
         if self.lines:
             self.lines.advance(count)
 
     def show_figures(self, figures: str) -> None:
-        """Show this text behind the time."""
+        """Show this text after the time."""
         self.bar.update(self.task, figures=figures)
         if self.lines:
             self.lines.figures = figures
@@ -159,7 +158,7 @@ def progress_bar(
         total: How many there will be, if known.
         label: What is being done to them.
         unit: What is counted, for the speed; none is shown without it.
-        size: How many of the total an item stands for.
+        size: How many of the total an item counts for.
     """
     with ProgressDisplay(label, total, unit=unit) as display:
         for item in items:
@@ -182,7 +181,7 @@ class TrainingProgress(ProgressDisplay):
         self.loss: float | None = None
 
     def step(self, loss: float) -> None:
-        """One step is done; the loss shown is a running mean."""
+        """Count a step; the loss shown is a running mean."""
         self.loss = loss if self.loss is None else 0.95 * self.loss + 0.05 * loss
         recall = "" if self.recall is None else f"  R@5 {self.recall:.1f}"
         self.show_figures(f"loss {self.loss:.3f}{recall}")

@@ -1,4 +1,4 @@
-"""One table, printed for a person (rich), for a document (Markdown), or both ways from the same rows."""
+"""A table that prints to the terminal (rich) or as Markdown."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table. Numbers are set with thousands separators, ``None`` as a dash.
+    """A titled table. Numbers get thousands separators, ``None`` is a dash.
 
     Args:
         title: What the table shows.
-        columns: The heads.
-        rows: One cell per column; a column of numbers is set flush right.
+        columns: The headers.
+        rows: One cell per column; a column of numbers is right-aligned.
     """
 
     title: str
@@ -25,7 +25,6 @@ class Table:
     rows: Sequence[Sequence[Cell]]
 
     def rich(self) -> RichTable:
-        """For the terminal."""
         table = RichTable(title=self.title, title_justify="left", title_style="bold")
         for column, right in zip(self.columns, self.numeric(), strict=True):
             table.add_column(column, justify="right" if right else "left")
@@ -34,14 +33,14 @@ class Table:
         return table
 
     def markdown(self) -> str:
-        """For a document, with the title as a heading."""
+        """Markdown, with the title as a heading."""
         rules = ["---:" if right else "---" for right in self.numeric()]
         rows = [self.columns, rules, *([format_cell(cell) for cell in row] for row in self.rows)]
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         return f"### {self.title}\n\n" + "\n".join(lines) + "\n"
 
     def numeric(self) -> list[bool]:
-        """Which columns hold no text, and are set flush right."""
+        """Which columns have no text, and are right-aligned."""
         return [all(not isinstance(row[i], str) for row in self.rows) for i in range(len(self.columns))]
 
 

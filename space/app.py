@@ -1,7 +1,7 @@
-"""What will it look like? Ask Visual Recipe Flow models, on a page, for pictures from after a cooking action.
+"""What will it look like? A page that asks Visual Recipe Flow models for pictures from after a cooking action.
 
-This file needs nothing but the packages of `requirements.txt`: models, their code and the pictures they search come
-from the Hub, or from folders. It is set up by environment variables, which are variables of a Space:
+This file needs only the packages of `requirements.txt`: models, their code and the pictures they search come
+from the Hub, or from folders. It is configured by environment variables, which are variables of a Space:
 
     VRF_MODEL    one or more models with an index, by folder or by name on the Hub, separated by commas
     VRF_DATASET  optional: the dataset to take examples from, by folder or by name on the Hub
@@ -32,19 +32,20 @@ FORMATS = ("JPEG", "PNG", "WEBP")
 WORDS = {"action": "verb", "object": "object"}
 NEEDS = {"action": "a verb", "object": "an object", "image": "a picture"}
 EXAMPLES, LOOKED_AT = 12, 3000
-"""Examples shown, and rows of the dataset that are looked at to find them."""
+"""Examples shown, and rows of the dataset that are searched for them."""
 
 NO_PICTURE = (
-    "Asked without a picture: it goes by the words alone, at which a model that always had a picture is unpractised."
+    "Asked without a picture: it uses only the words, which a model that was always trained with a picture is not used "
+    "to."
 )
-NO_CONTEXT = " It was trained with more words of the recipe, which this page does not give it."
+NO_CONTEXT = " It was trained with more words of the recipe, which this page does not provide."
 HEADING = """# What will it look like?
-Choose a cooking verb and what it is done to, give a picture from **before**, and see which pictures from **after** it
-the models find. Behind it: [Visual Recipe Flow](https://github.com/kskshr/Visual-Recipe-Flow), dataset and paper."""
+Choose a cooking verb and an object, add a picture from **before**, and see which pictures from **after** it
+the models find. Based on [Visual Recipe Flow](https://github.com/kskshr/Visual-Recipe-Flow), dataset and paper."""
 
 
 class SetupError(Exception):
-    """The Space is not set up so that it could answer."""
+    """The Space is not set up correctly."""
 
 
 # Models.
@@ -59,34 +60,33 @@ class Model:
 
     @property
     def inputs(self) -> list[str]:
-        """What its queries are made of: some of action, object and image."""
+        """The parts of its queries: some of action, object and image."""
         return list(self.pipe.model.config.inputs)
 
     @property
     def title(self) -> str:
-        """That, in words."""
+        """The inputs in words."""
         return " + ".join({"image": "picture from before"}.get(name) or WORDS[name] for name in self.inputs)
 
     @cached_property
     def vocabulary(self) -> set[str]:
-        """The words that it knows."""
         return set(self.pipe.processor.tokenizer.get_vocab())
 
     def missed(self, phrase: str) -> list[str]:
-        """The words of a phrase that it does not know in any form, so that it cannot tell them from each other."""
-        find = getattr(self.pipe.processor, "missed_words", None)  # which models of earlier versions bring none of
+        """The words of a phrase that it does not know in any form, so that it cannot distinguish them."""
+        find = getattr(self.pipe.processor, "missed_words", None)  # missing in models of earlier versions
         return list(find([phrase])) if find else [word for word in phrase.split() if not self.knows(word)]
 
     def knows(self, word: str) -> bool:
-        """Whether it has seen a word in this very form."""
+        """Whether it has seen a word in exactly this form."""
         return self.pipe.processor.tokenizer.backend_tokenizer.normalizer.normalize_str(word) in self.vocabulary
 
 
 def load_models(names: str) -> list[Model]:
-    """Load what `VRF_MODEL` names.
+    """Load the models in `VRF_MODEL`.
 
     Raises:
-        SetupError: If that is nothing, or one of them cannot be loaded.
+        SetupError: If it is empty, or one of them cannot be loaded.
     """
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     if not wanted:
@@ -112,9 +112,9 @@ def _load_model(name: str) -> Model:
 
 
 def choices(models: Sequence[Model], part: str) -> list[tuple[str, str]]:
-    """What verbs or objects the models' pictures are about, the most frequent first, as far as all models know them.
+    """The verbs or objects of the models' pictures that all models know, the most frequent first.
 
-    A phrase is shown as it is written, and passed on in the words that the models know it by.
+    A phrase is shown as written, and passed on in words that the models know.
     """
     asked = [model for model in models if part in model.inputs]
     counts: dict[str, int] = {}
@@ -132,7 +132,7 @@ def choices(models: Sequence[Model], part: str) -> list[tuple[str, str]]:
 
 
 def split_words(phrase: str, model: Model) -> list[str]:
-    """A phrase as the fewest words that a model knows, as Japanese is written without spaces; nothing if it cannot."""
+    """A phrase as the fewest words that a model knows, as Japanese is written without spaces; empty if impossible."""
     best: list[list[str] | None] = [[]] + [None] * len(phrase)
     for end in range(1, len(phrase) + 1):
         for start in range(end):
@@ -149,7 +149,7 @@ def split_words(phrase: str, model: Model) -> list[str]:
 
 @dataclass(frozen=True)
 class Example:
-    """A row of the dataset: what was asked, and the picture that the recipe itself has."""
+    """A row of the dataset: a query, and the recipe's own picture."""
 
     picture: str
     action: str
@@ -159,7 +159,7 @@ class Example:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """By which an example is known again when it is asked."""
+        """Identifies an example when it is asked."""
         return digest(self.picture), self.action, self.object
 
 
@@ -169,7 +169,7 @@ def digest(path: str) -> str:
 
 
 def load_examples(name: str, fold: int | None, models: Sequence[Model], folder: Path) -> list[Example]:
-    """Rows with both pictures, of different verbs and recipes as far as there are so many, that all models can take.
+    """Rows with both pictures that all models can use, of different verbs and recipes if possible.
 
     Raises:
         SetupError: If there is no such dataset.
@@ -181,7 +181,7 @@ def load_examples(name: str, fold: int | None, models: Sequence[Model], folder: 
     except (OSError, ValueError, KeyError) as error:
         raise SetupError(
             f"expected a dataset with image_pairs in {name!r} (VRF_DATASET), found: {type(error).__name__}: {error}; "
-            "build one with `vrf build`, or leave VRF_DATASET out"
+            "build one with `vrf build`, or unset VRF_DATASET"
         ) from error
     found = []
     for number, (row, action, thing) in enumerate(taken):
@@ -214,7 +214,7 @@ def _varied(rows: Iterable[dict], fold: int | None, models: Sequence[Model]) -> 
 
 
 def check_picture(path: str) -> None:
-    """Refuse what is no picture, before anything else reads it: not all that Pillow opens is harmless."""
+    """Refuse what is not a picture before anything else reads it: not everything that Pillow opens is harmless."""
     try:
         with Image.open(path, formats=FORMATS) as image:
             image.load()
@@ -227,7 +227,7 @@ def check_picture(path: str) -> None:
 
 
 def picture_input(is_used: bool) -> gr.Image:
-    """Gradio's image, which says what is wrong with a file that is none; a subclass would have Gradio write a file."""
+    """Gradio's image, which says what is wrong with an invalid file; a subclass would make Gradio write a file."""
     picture = gr.Image(
         type="filepath",
         image_mode=None,
@@ -250,7 +250,7 @@ def picture_input(is_used: bool) -> gr.Image:
 
 
 def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[str, int] | None) -> list[Any]:
-    """A model's gallery, table and note for a query, of which it takes what it was trained with."""
+    """A model's gallery, table and note for a query, of which it uses the parts it was trained with."""
     given = {name: query[name] for name in model.inputs if query[name] is not None}
     missing = [name for name in model.inputs if name not in given]
     if missing and (missing != ["image"] or len(model.inputs) == 1):
@@ -274,7 +274,7 @@ def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[st
 
 
 def make_search(models: Sequence[Model], examples: Sequence[Example]) -> Any:
-    """The function behind the button: a picture, words and a number to three components a model."""
+    """The function behind the button: a picture, words and a number to three components per model."""
     own_pictures = {example.key: (example.recipe, example.frame) for example in examples}
 
     def search(picture: str | None, action: str | None, thing: str | None, count: int) -> list[Any]:
@@ -305,16 +305,16 @@ def build_page(models: Sequence[Model], examples: Sequence[Example], note: str) 
             with gr.Column(scale=1):
                 picture = picture_input(any("image" in model.inputs for model in models))
                 action, thing = _word_choice(models, "action"), _word_choice(models, "object")
-                count = gr.Slider(1, 10, value=5, step=1, label="Pictures a model")
+                count = gr.Slider(1, 10, value=5, step=1, label="Pictures per model")
                 button = gr.Button("Search", variant="primary")
                 if examples:
                     rows = [[example.picture, example.action, example.object] for example in examples]
                     gr.Examples(rows, [picture, action, thing], label=f"Examples. {note}", examples_per_page=EXAMPLES)
                 else:
-                    gr.Markdown("No examples: VRF_DATASET is not set, or has none that these models can take.")
+                    gr.Markdown("No examples: VRF_DATASET is not set, or has none that these models can use.")
             with gr.Column(scale=2):
                 if len(models) == 1:
-                    gr.Markdown("One model is loaded. To compare several, name them in VRF_MODEL.")
+                    gr.Markdown("One model is loaded. To compare several, list them in VRF_MODEL.")
                 outputs = [component for model in models for component in _model_section(model)]
         search = make_search(models, examples)
         inputs = [picture, action, thing, count]
@@ -345,7 +345,7 @@ def _model_section(model: Model) -> list[Any]:
 
 
 def build_error(message: str) -> gr.Blocks:
-    """A page that says what is to be set up."""
+    """A page that says what has to be set up."""
     with gr.Blocks(title="Visual Recipe Flow: not set up", analytics_enabled=False) as page:
         gr.Markdown("# This page is not set up yet")
         gr.Textbox(message, label="What is missing", lines=4, interactive=False)
@@ -353,12 +353,12 @@ def build_error(message: str) -> gr.Blocks:
 
 
 def make_page(environment: dict[str, str]) -> gr.Blocks:
-    """The page that the environment asks for, or one that says what is wrong with it."""
+    """The page for this environment, or one that says what is wrong with it."""
     try:
         models = load_models(environment.get("VRF_MODEL", ""))
         fold = environment.get("VRF_FOLD") or None
         if fold is not None and not fold.isdecimal():
-            raise SetupError(f"expected the number of a fold in VRF_FOLD, found {fold!r}; 0 to 9, or leave it out")
+            raise SetupError(f"expected the number of a fold in VRF_FOLD, found {fold!r}; use 0 to 9, or unset it")
         name = environment.get("VRF_DATASET")
         folder = Path(tempfile.mkdtemp(prefix="vrf-examples-"))
         examples = load_examples(name, int(fold) if fold else None, models, folder) if name else []
@@ -369,6 +369,6 @@ def make_page(environment: dict[str, str]) -> gr.Blocks:
 
 
 if __name__ == "__main__":
-    # Fonts of the reader's own machine: Gradio's default asks others for them.
+    # Fonts of the reader's own machine: Gradio's default loads them from other servers.
     theme = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
     make_page(dict(os.environ)).launch(theme=theme, max_file_size="10mb", footer_links=["gradio"], ssr_mode=False)

@@ -63,7 +63,7 @@ def test_problems_survive_the_way_from_a_worker():
 
 
 def test_a_list_of_problems_survives_the_way_from_a_worker():
-    error = InvalidReleaseError([PROBLEM, PROBLEM], "Mend them.")
+    error = InvalidReleaseError([PROBLEM, PROBLEM], "Fix them.")
     copy = pickle.loads(pickle.dumps(error))
     assert str(copy) == str(error)
     assert [problem.as_dict() for problem in copy.problems] == [PROBLEM.as_dict()] * 2

@@ -114,7 +114,7 @@ def test_of_two_runs_at_once_the_slower_is_refused(tmp_path):
 
 def test_where_nothing_can_be_written(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(SaveError, match=r"found: .*; nothing that was there before is lost: choose another place"):
+    with pytest.raises(SaveError, match=r"found: .*; existing files are intact: choose another place"):
         write(tmp_path / "file" / "out", "new")
 
 

@@ -1,7 +1,7 @@
-"""What MkDocs is to do beyond reading docs/*.md: the repository's own pages, an API reference, and links that work.
+"""Extensions of MkDocs beyond docs/*.md: the repository's own pages, an API reference, and links that work.
 
 The API reference has one page per room (a package or module directly below ``recipeflow``) and one for the files that
-travel to the Hub. The rooms are read off the folders, so that a module that moves takes its page along.
+are pushed to the Hub. The rooms are found from the folders, so that a page moves with its module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What pages can ask for and do: recipes, documents, operations, undo and redo, pictures. GET never writes."""
+"""The API of the pages: recipes, documents, operations, undo and redo, pictures. GET never writes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Api:
     """The endpoints around one workspace.
 
     Args:
-        workspace: What they are about.
-        annotator: The only person at work here, if there is only one.
+        workspace: The workspace.
+        annotator: The only annotator, if there is only one.
     """
 
     def __init__(self, workspace: Workspace, annotator: str | None = None) -> None:
@@ -52,7 +52,7 @@ class Api:
         ]
 
     def session(self, request: Request) -> Response:
-        """Who may do what here, and the words for it."""
+        """Permissions, and the names of tags and labels."""
         work = self.workspace
         return Json(
             {
@@ -70,22 +70,19 @@ class Api:
         )
 
     async def add_layer(self, request: Request) -> Response:
-        """Make a layer for an annotator."""
         name = take(await read_body(request), "name", str)
         layer, new = await run_in_threadpool(self.workspace.add_layer, name)
         return Json({"name": layer.name, "kind": layer.kind}, 201 if new else 200)
 
     def recipes(self, request: Request) -> Response:
-        """Every recipe, with how far it is."""
+        """Every recipe, with its progress."""
         return Json(self.workspace.list_recipes(self.find_layer(request)))
 
     def document(self, request: Request) -> Response:
-        """One recipe, as it is to be annotated."""
         recipe_id, layer = self.find(request)
         return Json(self.workspace.view(recipe_id, layer))
 
     def log(self, request: Request) -> Response:
-        """What was done to a recipe."""
         recipe_id, layer = self.find(request)
         after = request.query_params.get("after", "0")
         return Json({"operations": self._operations(recipe_id, layer, int(after) if after.isdecimal() else 0)})
@@ -104,17 +101,14 @@ class Api:
         ]
 
     async def save(self, request: Request) -> Response:
-        """Carry out one operation."""
         body = await read_body(request)
         operation = take(body, "operation", dict)
         return await self._change(request, body, lambda *place: self.workspace.save(*place, operation))
 
     async def undo(self, request: Request) -> Response:
-        """Take the last operation back."""
         return await self._change(request, await read_body(request), self.workspace.store.undo)
 
     async def redo(self, request: Request) -> Response:
-        """Do again what was taken back."""
         return await self._change(request, await read_body(request), self.workspace.store.redo)
 
     async def _change(self, request: Request, body: dict[str, Any], change: Callable[..., Saved]) -> Response:
@@ -139,16 +133,14 @@ class Api:
         return Json(body, 409)
 
     def find_layer(self, request: Request, name: str | None = None) -> Layer:
-        """The layer that a request names."""
         name = request.path_params["layer"] if name is None else name
         if self.workspace.is_hidden(name):
-            raise ApiError(403, "blind", "expected one's own layer: annotators are blind to each other's")
+            raise ApiError(403, "blind", "expected your own layer: annotators cannot see each other's")
         if (layer := self.workspace.find_layer(name)) is None:
             raise ApiError(404, "no_layer", f"expected a layer, found none called {name[:100]!r}", {"layer": name})
         return layer
 
     def find_recipe(self, request: Request) -> str:
-        """The recipe that a request names."""
         recipe_id = request.path_params["recipe"]
         if not self.workspace.store.has_recipe(recipe_id):
             reason = f"expected a recipe, found none called {recipe_id[:100]!r}"
@@ -156,18 +148,16 @@ class Api:
         return recipe_id
 
     def find(self, request: Request) -> tuple[str, Layer]:
-        """The recipe and the layer that a request names."""
         return self.find_recipe(request), self.find_layer(request)
 
     def frame(self, request: Request) -> Response:
-        """A frame as it is."""
+        """The unchanged frame."""
         film, number = self._film(request)
         if number not in film.numbers:
-            raise ApiError(404, "no_frame", f"expected a frame that is there, found number {number}")
+            raise ApiError(404, "no_frame", f"expected an existing frame, found number {number}")
         return self._picture(request, film.path(number).read_bytes())
 
     def thumbnail(self, request: Request) -> Response:
-        """A frame, smaller."""
         film, number = self._film(request)
         return self._picture(request, self.workspace.pictures.thumbnail(film.path(number)))
 

@@ -1,4 +1,4 @@
-"""Two layers side by side: their agreement in figures, and every single difference for a curator to decide."""
+"""Compare two layers: their agreement, and every difference for a curator to decide."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from recipeflow.release.recipe import Recipe
 
 
 def layer_recipes(store: Store, layer: Layer, recipe_id: str | None = None, done: bool = False) -> Iterator[Recipe]:
-    """The recipes that were begun in a layer, as a release would hold them.
+    """The recipes that were started in a layer, as in a release.
 
     Args:
         store: The database.
-        layer: Whose annotation.
+        layer: The layer.
         recipe_id: Only this one.
-        done: Only those of which all three steps were declared done.
+        done: Only those whose three steps are marked as done.
     """
     begun = {recipe for recipe, name in store.revisions() if name == layer.name}
     for each in store.recipe_ids():
@@ -32,13 +32,13 @@ def layer_recipes(store: Store, layer: Layer, recipe_id: str | None = None, done
 def compare_layers(
     store: Store, first: Layer, second: Layer, recipe_id: str | None = None, done: bool = False
 ) -> Agreement:
-    """How far two layers agree, the first one being the truth; arguments as for ``layer_recipes``."""
+    """The agreement of two layers, with the first as the truth; arguments as for ``layer_recipes``."""
     recipes = (layer_recipes(store, layer, recipe_id, done) for layer in (first, second))
     return measure_agreement(*recipes)
 
 
 def list_differences(first: Document, second: Document, gold: Document) -> dict[str, Any]:
-    """What both have, what only one has, and the keys of all that is in the gold annotation."""
+    """What both have, what only one has, and the keys of everything in the gold annotation."""
     items = list_items(first), list_items(second)
     return {
         "both": [item.as_dict(first) for key, item in items[0].items() if key in items[1]],

@@ -1,4 +1,4 @@
-"""A recipe as the database holds it: the release's JSON, with the text that a release has in files beside it."""
+"""A recipe as stored in the database: the release's JSON, with the text that a release has in files."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from recipeflow.release.recipe import Line, Recipe, Word
 
 
 def recipe_to_row(recipe: Recipe) -> dict[str, Any]:
-    """The recipe as JSON, text and all."""
+    """The recipe as JSON, including text."""
     texts = [[line.text for line in lines] for lines in recipe.sections]
     return {"title": recipe.title, "url": recipe.url, "texts": texts, "annotation": recipe_to_json(recipe)}
 
 
 def recipe_from_row(recipe_id: str, row: dict[str, Any]) -> Recipe:
-    """What ``recipe_to_row`` wrote.
+    """The inverse of ``recipe_to_row``.
 
     Raises:
-        DamagedDatabaseError: If it is not that.
+        DamagedDatabaseError: If the row is invalid.
     """
     parser = RecipeParser(recipe_id)
     recipe = parser.parse(row["annotation"])
@@ -37,15 +37,15 @@ def recipe_from_row(recipe_id: str, row: dict[str, Any]) -> Recipe:
 
 
 def words_of(recipe: Recipe) -> list:
-    """All that must be equal for two annotations to speak of the same words."""
+    """Everything that must be equal for two annotations of the same words."""
     return [[(line.text, *((word.start, word.end) for word in line.words)) for line in s] for s in recipe.sections]
 
 
 def recipe_from_text(recipe_id: str, title: str, ingredients: str, instructions: str) -> Recipe:
-    """A bare recipe of plain text: each line normalised as the release's are, then cut into words.
+    """A recipe without annotation from plain text: each line normalised like the release's, then split into words.
 
     Raises:
-        RefusedError: If the id is no folder name, or there is no text.
+        RefusedError: If the id is not a folder name, or there is no text.
     """
     if (problem := id_problem(recipe_id)) is not None:
         raise RefusedError("recipe_id", f"{problem.message} ({problem.hint})", id=recipe_id)
@@ -66,7 +66,7 @@ def _untagged(line: str, segmenter: Segmenter) -> tuple[Word, ...]:
 
 
 def _checked(text: str) -> str:
-    """Refuse half a surrogate pair, which JSON can carry and no file can."""
+    """Refuse half a surrogate pair, which JSON allows but files do not."""
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise RefusedError("text", "expected text, found half of a surrogate pair")
     return text

@@ -1,8 +1,8 @@
-"""One recipe as one person has annotated it so far: frozen, and cheap to compare, change and write down.
+"""One recipe as annotated by one person so far: frozen, and cheap to compare, change and store.
 
-What a person decides is kept apart from what follows from it. Entities, flows and chosen frames are decisions. The
-objects of an action follow from the flows, by the rule of ``recipeflow.graph.trace_objects``, until somebody edits an
-action's list by hand. Frames are kept by action and object, so they stay whatever the flows do meanwhile.
+Decisions are kept separate from what follows from them. Entities, flows and chosen frames are decisions. The
+objects of an action follow from the flows, by the rule of ``recipeflow.graph.trace_objects``, until someone edits an
+action's list by hand. Frames are stored by action and object, so they stay whatever happens to the flows.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, Word, wor
 STEPS = ("words", "flows", "frames")
 SIDES = ("before", "after")
 NOT_VISIBLE = "none"
-"""A side of which a person said that no frame shows it; ``None`` means that nobody has looked yet."""
+"""A side that is not visible in any frame; ``None`` means that it was not looked at yet."""
 
 RELEASE = "release"
-"""The origin of what was in the release when a layer began. What a person made has the origin ``None``."""
+"""The origin of what was in the release when a layer started. What a person made has the origin ``None``."""
 
 FrameChoice = int | str | None
 
 
 def place(word: str) -> tuple[int, ...]:
-    """A word id as numbers, by which ids sort in reading order."""
+    """A word id as numbers, to sort ids in reading order."""
     return tuple(map(int, word.split("-")))
 
 
@@ -60,7 +60,7 @@ class AnnotatedFlow:
 
     @property
     def sort_key(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """In reading order, as the official release lists flows."""
+        """Reading order, as in the official release."""
         return place(self.start), place(self.end)
 
 
@@ -79,7 +79,6 @@ class AnnotatedPair:
 
     @property
     def key(self) -> str:
-        """The name of this object of this action."""
         return f"{self.action}/{self.object}"
 
     @property
@@ -96,7 +95,7 @@ class AnnotatedPair:
 
 @dataclass(frozen=True, slots=True)
 class HandList:
-    """The objects of an action whose list was edited by hand, and which no longer follows the flows."""
+    """The objects of an action whose list was edited by hand and no longer follows the flows."""
 
     action: str
     objects: tuple[str, ...]
@@ -109,7 +108,7 @@ class HandList:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Rejection:
-    """A suggestion that somebody does not want to see again."""
+    """A rejected suggestion."""
 
     origin: str
     key: str
@@ -123,10 +122,10 @@ PARTS: dict[str, type] = {
     "done": str,
     "rejected": Rejection,
 }
-"""All that can change in a document, and what each part is a tuple of."""
+"""Everything that can change in a document, with the item type of each part."""
 
 STORED_NAMES = {part: part for part in PARTS} | {"pairs": "shots"}
-"""What the database calls a part. Pairs keep the name that the first databases were written with."""
+"""The name of a part in the database. Pairs keep the name of the first databases."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +135,10 @@ class Document:
     Args:
         base: Its words, text and title, without annotation; these never change.
         entities: In reading order.
-        flows: In the order in which they are written, on which the order of traced objects depends.
-        pairs: Only those of which a frame was chosen.
+        flows: In stored order, which decides the order of traced objects.
+        pairs: Only those with a chosen frame.
         lists: The hand-edited lists of objects.
-        done: The steps that were declared done, in the order of ``STEPS``.
+        done: The steps that are marked as done, in the order of ``STEPS``.
         rejected: The suggestions that were rejected.
     """
 
@@ -153,11 +152,10 @@ class Document:
 
     @cached_property
     def entities_by_id(self) -> dict[str, AnnotatedEntity]:
-        """The entities by id."""
         return {entity.id: entity for entity in self.entities}
 
     def change(self, **parts: tuple) -> Document:
-        """The document with some parts exchanged; what follows from the others is not worked out again."""
+        """The document with some parts replaced; what depends only on the others is not computed again."""
         changed = replace(self, **parts)
         kept = [name for name, sources in _FOLLOWS_FROM.items() if not sources & parts.keys()]
         changed.__dict__.update((name, self.__dict__[name]) for name in kept if name in self.__dict__)
@@ -179,14 +177,14 @@ class Document:
 
     @cached_property
     def traced(self) -> dict[str, tuple[str, ...]]:
-        """The objects of every action as tracing the flows finds them."""
+        """The objects of every action, traced through the flows."""
         return trace_objects(self.tagged)
 
     @cached_property
     def objects(self) -> dict[str, tuple[AnnotatedPair, ...]]:
-        """The objects of every action as they are shown, in order, with the frames chosen so far.
+        """The objects of every action as shown, in order, with the frames chosen so far.
 
-        A list also keeps what the flows no longer lead to, or what was not in it, but frames were chosen for.
+        A list also keeps objects with chosen frames that the flows no longer lead to or that were not in it.
         """
         chosen: defaultdict[str, dict[str, AnnotatedPair]] = defaultdict(dict)
         for pair in self.pairs:
@@ -202,15 +200,15 @@ class Document:
 
     @cached_property
     def recipe(self) -> Recipe:
-        """The annotation as a release holds it."""
+        """The annotation as in a release."""
         return replace(self.tagged, state_changes=tuple(self._state_changes()))
 
     def _state_changes(self) -> Iterator[StateChange]:
-        """The state changes, in the order by which a reader finds their objects again.
+        """The state changes, in the order that matches their objects when read again.
 
         The format does not name objects: the n-th state change belongs to the n-th traced object. So traced objects
-        stand in traced order, one that was removed before another keeps its place without images, and what the
-        flows do not lead to comes last. A recipe in which nobody has chosen anything yet has no state changes.
+        are in traced order, one that was removed before another keeps its place without images, and objects that the
+        flows do not lead to come last. A recipe without any chosen frame has no state changes.
         """
         if not any(pair.action in self.traced for pair in self.pairs) and "frames" not in self.done:
             return
@@ -230,7 +228,7 @@ class Document:
         return {stored: to_rows(getattr(self, part)) for part, stored in STORED_NAMES.items()}
 
     def with_state(self, state: dict[str, list]) -> Document:
-        """The same words with what ``state`` wrote down."""
+        """The same words with the content of ``state``."""
         parts = {part: from_rows(part, state[stored]) for part, stored in STORED_NAMES.items()}
         return Document(self.base, **parts)
 
@@ -241,11 +239,11 @@ _FOLLOWS_FROM = {
     "traced": {"entities", "flows"},
     "objects": {"entities", "flows", "pairs", "lists"},
 }
-"""What is worked out from which parts."""
+"""Derived values, by the parts that they depend on."""
 
 
 def as_row(item: Any) -> dict[str, Any]:
-    """An item as JSON with names. ``dataclasses.asdict`` copies deeply, which every click would wait for."""
+    """An item as JSON with names. ``dataclasses.asdict`` copies deeply, which would slow every click."""
     return {name: getattr(item, name) for name in item.__slots__}
 
 
@@ -255,7 +253,7 @@ def to_rows(items: Sequence[Any]) -> list:
 
 
 def from_rows(part: str, rows: Sequence[Any]) -> tuple:
-    """What ``to_rows`` wrote."""
+    """The inverse of ``to_rows``."""
     kind = PARTS[part]
     if kind is str:
         return tuple(rows)
@@ -273,11 +271,11 @@ def blank_document(recipe: Recipe) -> Document:
 
 
 def annotated_document(recipe: Recipe, origin: str | None = RELEASE) -> Document:
-    """A recipe of a release as a document, everything in it being of this origin.
+    """A recipe of a release as a document, with this origin.
 
     State changes do not name their objects, so they are paired with the traced ones, in order. Where their numbers
     differ, the action's list counts as edited by hand; a surplus state change is an object without an entity. Actions
-    come out in reading order, as the official release has them.
+    are in reading order, as in the official release.
     """
     traced = trace_objects(recipe)
     changes: defaultdict[str, list[StateChange]] = defaultdict(list)

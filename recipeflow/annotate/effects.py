@@ -1,4 +1,4 @@
-"""What an operation took along, so that a page can say it: nothing goes silently."""
+"""The side effects of an operation, so that a page can report them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from recipeflow.annotate.document import AnnotatedEntity, AnnotatedFlow, Annotat
 
 @dataclass
 class Effects:
-    """Collected while an operation is carried out; one undo takes all of it back.
+    """Collected while an operation runs; one undo reverts all of them.
 
     Args:
         renamed: New ids of entities by their old ones.
-        removed_entities: Entities that went.
-        removed_flows: Flows that went with them.
-        removed_objects: Objects that went, with their frames.
-        aside: Objects that are kept but not shown, because their action is no action any more.
+        removed_entities: Removed entities.
+        removed_flows: Flows that were removed with them.
+        removed_objects: Objects that were removed, with their frames.
+        aside: Objects that are kept but not shown, because their action is not an action any more.
         skipped: Suggestions that could not be accepted, each with its key, code and reason.
     """
 
@@ -29,13 +29,13 @@ class Effects:
     skipped: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, other: Effects) -> None:
-        """What something else took along, too."""
+        """Add other side effects."""
         for name in ("removed_entities", "removed_flows", "removed_objects", "aside", "skipped"):
             getattr(self, name).extend(getattr(other, name))
         self.renamed.update(other.renamed)
 
     def as_dict(self) -> dict[str, Any]:
-        """Only what there was."""
+        """Only the non-empty ones."""
         rows = {name: value for name, value in asdict(self).items() if value}
         if self.removed_entities:
             rows["removed_entities"] = [{"id": entity.id, **asdict(entity)} for entity in self.removed_entities]

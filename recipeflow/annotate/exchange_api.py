@@ -1,4 +1,4 @@
-"""What goes in and out through pages: text, releases, exports, and the comparison of layers."""
+"""Import, export and comparison of layers through the pages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ class ExchangeApi(Api):
         ]
 
     async def import_text(self, request: Request) -> Response:
-        """Take in a recipe of plain text."""
         body = await read_body(request)
         fields = [take(body, name, str) for name in ("id", "title", "ingredients", "instructions")]
         recipe = await run_in_threadpool(recipe_from_text, *fields)
@@ -48,14 +47,14 @@ class ExchangeApi(Api):
         return Json({"id": recipe.id, "recipes": [recipe.id], "skipped": []}, 201)
 
     async def import_release(self, request: Request) -> Response:
-        """Take in the files of a release folder, as recipes or as suggestions."""
+        """Import the files of a release folder, as recipes or as suggestions."""
         body = await read_body(request, LARGEST_IMPORT)
         files, purpose = take(body, "files", dict), take(body, "as", str)
         origin = take(body, "origin", str, None) or ""
         if purpose not in ("recipes", "suggestions"):
             raise RequestError(f"expected 'as' recipes or suggestions, found {short(purpose)}")
         imported = await run_in_threadpool(self._import_files, files, origin if purpose == "suggestions" else None)
-        known = [(recipe_id, "it is here already, with the same words") for recipe_id in imported.known]
+        known = [(recipe_id, "already here, with the same words") for recipe_id in imported.known]
         skipped = [{"id": recipe_id, "reason": reason} for recipe_id, reason in (*imported.skipped, *known)]
         return Json({"recipes": imported.added, "skipped": skipped}, 201)
 
@@ -67,7 +66,6 @@ class ExchangeApi(Api):
             return self.workspace.import_release(Path(folder))
 
     def export(self, request: Request) -> Response:
-        """A layer as a zip file."""
         layer, query = self.find_layer(request), request.query_params
         form = query.get("format", "release")
         if form not in FORMATS:
@@ -91,7 +89,6 @@ class ExchangeApi(Api):
         )
 
     def agreement(self, request: Request) -> Response:
-        """How far two layers agree."""
         first, second = self._pair(request)
         recipe, done = request.query_params.get("recipe"), request.query_params.get("done") == "true"
         measured = compare_layers(self.workspace.store, first, second, recipe, done)
@@ -99,9 +96,9 @@ class ExchangeApi(Api):
         return Json({"first": first.name, "second": second.name, **measured.as_dict(), "markdown": markdown})
 
     def differences(self, request: Request) -> Response:
-        """Every difference between two layers of a recipe, beside what gold has."""
+        """Every difference between two layers of a recipe, with the gold layer."""
         recipe_id, (first, second) = self.find_recipe(request), self._pair(request)
-        # Whoever only looks makes no layer: an empty gold one is as good.
+        # Viewing must not create a layer: use an empty gold one.
         gold = self.workspace.find_layer(GOLD) or Layer(GOLD, GOLD, FROM_WORDS)
         histories = [self.workspace.store.history(recipe_id, layer) for layer in (first, second, gold)]
         found = list_differences(*(history.document for history in histories))
@@ -110,7 +107,7 @@ class ExchangeApi(Api):
 
     def _pair(self, request: Request) -> tuple[Layer, Layer]:
         if not self.workspace.curating:
-            reason = "expected a server started with --curate: annotators are blind to each other's layers"
+            reason = "expected a server started with --curate: annotators cannot see each other's layers"
             raise ApiError(403, "blind", reason)
         names = [request.query_params.get(name) for name in ("first", "second")]
         if None in names:
@@ -120,7 +117,7 @@ class ExchangeApi(Api):
 
 
 def write_files(folder: Path, files: dict[str, Any]) -> None:
-    """Write what a page sent of a release folder; no name may lead out of it."""
+    """Write the files of a release folder sent by a page; no name may point outside."""
     for name, content in files.items():
         parts = PurePosixPath(name).parts
         if not isinstance(content, str):

@@ -1,4 +1,4 @@
-"""A layer out of the database: as a release folder, as the original tool's text files, or for brat."""
+"""Export a layer: as a release folder, as the original tool's text files, or for brat."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from recipeflow.release.recipe_files import recipe_folder
 
 FORMATS = ("release", "text", "brat")
 LIST = "recipes.txt"
-"""Names the recipes of an export that is no release, and tells ours from somebody else's folder."""
+"""Lists the recipes of an export that is not a release, and marks the folder as ours."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written: the ids of the recipes, and what a person should know of them."""
+    """What was written: the ids of the recipes, and notes for the user."""
 
     recipes: list[str]
     notes: list[str]
@@ -42,21 +42,21 @@ def export_layer(
 ) -> Exported:
     """Write a layer's annotations; all of them or nothing.
 
-    A layer that began with the release's annotation has every recipe, one that began with bare words only those that
-    somebody worked on.
+    A layer that started from the release's annotation has every recipe, one that started blank only those that were
+    worked on.
 
     Args:
         store: The database.
-        layer: Whose annotation.
+        layer: The layer.
         out: The folder to write.
         form: One of ``FORMATS``.
         release: Where the frames and ``release.json`` are; without it no frames are written.
         only: The ids of the recipes to write.
-        done: Only recipes of which all three steps were declared done.
+        done: Only recipes whose three steps are marked as done.
         overwrite: Replace an earlier export.
 
     Raises:
-        RefusedError: If there is nothing to write, or a recipe has no text where the form needs it.
+        RefusedError: If there is nothing to write, or a recipe has no text but the format needs it.
         InvalidReleaseError: If frames are missing, with the list.
     """
     documents, notes = _choose(store, layer, only, done)
@@ -90,32 +90,32 @@ def _choose(store: Store, layer: Layer, only: Collection[str] | None, done: bool
     if done:
         documents = [document for document in documents if len(document.done) == len(STEPS)]
     if not documents:
-        state, advice = ("finished", "leave --done out") if done else ("begun", "tag a word with vrf annotate first")
+        state, advice = ("finished", "omit --done") if done else ("started", "tag a word with vrf annotate first")
         reason = f"expected recipes that {layer.name} has {state}, found none to export; {advice}"
         raise RefusedError("release", reason, problems=[])
     left = len(wanted) - len(documents)
-    return documents, [f"left out, not {'done' if done else 'begun'} yet: {left} recipes"] if left else []
+    return documents, [f"left out, not {'done' if done else 'started'} yet: {left} recipes"] if left else []
 
 
 def _open_sides(document: Document) -> str | None:
-    """A note where nobody decided yet: a release cannot tell that from *not visible*."""
+    """A note on undecided sides: a release cannot distinguish them from *not visible*."""
     pairs = [pair for listed in document.objects.values() for pair in listed]
     unset = sum(frame is None for pair in pairs for frame in (pair.before, pair.after))
     if not unset or not document.recipe.state_changes:
         return None
-    return f"{document.base.id}: {unset} sides of objects that nobody looked at are written as without an image"
+    return f"{document.base.id}: {unset} sides of objects without a decision are written as having no image"
 
 
 def _complete(recipes: list[Recipe], release: Path | None) -> tuple[list[Recipe], list[str]]:
-    """The recipes with their frames, and with addresses only if all have one, as the format wants it."""
+    """The recipes with their frames, and with URLs only if all have one, as the format requires."""
     notes = []
     without = [recipe.id for recipe in recipes if recipe.url is None]
     if without and len(without) < len(recipes):
-        notes.append(f"addresses are left out, because {without[0]} has none")
+        notes.append(f"URLs are left out, because {without[0]} has none")
         recipes = [replace(recipe, url=None) for recipe in recipes]
     if release is None:
         if any(recipe.used_frames for recipe in recipes):
-            notes.append("no frames were written: give the release folder that has them")
+            notes.append("no frames were written: pass the release folder that has them")
         return [replace(recipe, frames_folder=None) for recipe in recipes], notes
     return [replace(recipe, frames_folder=_frames(release, recipe)) for recipe in recipes], notes
 

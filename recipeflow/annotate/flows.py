@@ -1,4 +1,4 @@
-"""Step 2, flows: labelled and directed, between entities, never in a circle."""
+"""Step 2, flows: labelled and directed, between entities, without cycles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recipeflow.release.recipe import LABELS
 
 
 def add_flow(document: Document, flow: AnnotatedFlow) -> Document:
-    """Add a flow, in reading order: in this order objects are traced."""
+    """Add a flow in reading order, which is the order of tracing objects."""
     check_label(flow.label)
     find_entity(document, flow.start)
     find_entity(document, flow.end)
@@ -29,13 +29,12 @@ def add_flow(document: Document, flow: AnnotatedFlow) -> Document:
 
 
 def remove_flow(document: Document, start: str, end: str, label: str) -> Document:
-    """Take a flow away. Frames of an object that is no longer traced stay with it."""
+    """Remove a flow. An object that is no longer traced keeps its frames."""
     gone = find_flow(document, start, end, label)
     return document.change(flows=tuple(flow for flow in document.flows if flow != gone))
 
 
 def relabel(document: Document, start: str, end: str, label: str, to: str) -> Document:
-    """Give a flow another label."""
     check_label(to)
     old = find_flow(document, start, end, label)
     if label == to:
@@ -46,7 +45,6 @@ def relabel(document: Document, start: str, end: str, label: str, to: str) -> Do
 
 
 def find_flow(document: Document, start: str, end: str, label: str) -> AnnotatedFlow:
-    """The flow of these ends and this label."""
     for flow in document.flows:
         if (flow.start, flow.end, flow.label) == (start, end, label):
             return flow
@@ -68,7 +66,7 @@ def _check_new(document: Document, flow: AnnotatedFlow) -> None:
 
 
 def _find_path(document: Document, start: str, end: str) -> list[str] | None:
-    """The shortest way along the flows."""
+    """The shortest path along the flows."""
     following: defaultdict[str, list[str]] = defaultdict(list)
     for flow in document.flows:
         following[flow.start].append(flow.end)

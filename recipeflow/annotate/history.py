@@ -1,6 +1,6 @@
-"""What was done to one recipe in one layer, and what of it can be undone and redone.
+"""The history of one recipe in one layer, and what can be undone and redone.
 
-Undo and redo are entries of the log themselves: history only ever grows, and both work across restarts.
+Undo and redo are entries of the log too: history only grows, and both work across restarts.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Entry:
         kind: ``do``, ``undo`` or ``redo``.
         target: The revision that was undone or redone.
         operation: What was done, as JSON.
-        inverse: The patch that takes it back.
+        inverse: The patch that undoes it.
         who: Who did it.
-        uuid: The page's name for it, by which it is known when it is sent again.
+        uuid: The page's id for it, to recognise it when it is sent again.
         time: When, in UTC.
     """
 
@@ -41,7 +41,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class History:
-    """A document, its revision, and the revisions that undo and redo would take next, the last one first to go."""
+    """A document, its revision, and the stacks of revisions for undo and redo."""
 
     document: Document
     revision: int = 0
@@ -53,7 +53,7 @@ class History:
         return replace(self.tracking(entry.revision, entry.kind, entry.target), document=document)
 
     def tracking(self, revision: int, kind: str, target: int | None) -> History:
-        """The history with one more entry of which only undo and redo are to know."""
+        """The history with one more entry, only for undo and redo."""
         if kind == DO:
             return replace(self, revision=revision, undoable=(*self.undoable, revision), redoable=())
         if kind == UNDO:

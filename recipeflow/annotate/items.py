@@ -1,6 +1,6 @@
-"""Single decisions of an annotation, each with a key that says all of it.
+"""Single decisions of an annotation, each with a key that describes it completely.
 
-By their keys two annotations are compared, and one can be offered to another as suggestions.
+The keys are used to compare two annotations, and to offer one as suggestions for another.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ class Item:
 
     @property
     def kind(self) -> str:
-        """How pages call it."""
         return KINDS[type(self.value)]
 
     def as_dict(self, document: Document) -> dict[str, Any]:
-        """The item as pages get it and send it back; the text of an entity comes from the document's words."""
+        """The item as sent to pages and back; the text of an entity comes from the document's words."""
         row = {name: value for name, value in as_row(self.value).items() if name != "origin"}
         if isinstance(self.value, AnnotatedEntity):
             row = {"id": self.value.id, **row, "text": entity_text(document, self.value)}
@@ -45,13 +44,11 @@ KINDS: dict[type[Decision], str] = {AnnotatedEntity: "entity", AnnotatedFlow: "f
 
 
 def entity_text(document: Document, entity: AnnotatedEntity) -> str | None:
-    """The words of an entity as text."""
     line = document.base.sections[entity.section][entity.line]
     return line.text and line.text[line.words[entity.start].start : line.words[entity.end - 1].end]
 
 
 def make_item(value: Decision) -> Item:
-    """A decision with its key."""
     value = replace(value, origin=None)
     if isinstance(value, AnnotatedEntity):
         return Item(f"ne:{value.id}:{value.end}:{value.tag}", value)
@@ -70,17 +67,17 @@ def list_items(document: Document) -> dict[str, Item]:
 
 
 def accept_item(document: Document, item: Item, origin: str, replaces: bool, effects: Effects) -> Document:
-    """Make a decision one's own.
+    """Add a decision to a document.
 
     Args:
-        document: Before.
+        document: The document.
         item: The decision.
-        origin: Whose it was.
-        replaces: Take the place of what stands against it, instead of leaving that alone.
-        effects: What went along.
+        origin: Where it comes from.
+        replaces: Replace what conflicts with it, instead of refusing.
+        effects: Collects side effects.
 
     Raises:
-        RefusedError: If it cannot be, or is so already.
+        RefusedError: If it is invalid, or already there.
     """
     value = replace(item.value, origin=origin)
     if isinstance(value, AnnotatedEntity):
@@ -90,7 +87,7 @@ def accept_item(document: Document, item: Item, origin: str, replaces: bool, eff
     else:
         changed = _accept_pair(document, value, replaces)
     if changed == document:
-        raise RefusedError("unchanged", "expected something new, found it so already")
+        raise RefusedError("unchanged", "expected something new, found it already there")
     return changed
 
 

@@ -1,4 +1,4 @@
-"""Layers from outside the server: opened to be read, also while it runs."""
+"""Layers for other commands: opened read-only, even while the server runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which labels go with which tags, so that a page can dim the others. Nothing is forbidden by it."""
+"""Which labels are usual for which tags, so that a page can dim the others. None is forbidden."""
 
 from __future__ import annotations
 

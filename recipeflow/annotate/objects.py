@@ -21,7 +21,7 @@ def find_object(document: Document, key: str) -> tuple[AnnotatedPair, int]:
 
 
 def add_object(document: Document, action: str, entity: str | None, position: int | None = None) -> Document:
-    """Put an object into the list of an action, which is hand-edited from then on."""
+    """Add an object to the list of an action, which is hand-edited from then on."""
     names = _names(document, action)
     if entity is None:
         taken = {pair.object for pair in document.pairs if pair.action == action} | set(names)
@@ -29,7 +29,7 @@ def add_object(document: Document, action: str, entity: str | None, position: in
     else:
         name = find_entity(document, entity).id
     if name == action:
-        raise RefusedError("self_loop", f"expected another entity than the action, found {action}", entity=action)
+        raise RefusedError("self_loop", f"expected an entity other than the action, found {action}", entity=action)
     if name in names:
         reason = f"expected each object of an action once, found {name} of {action} already there"
         raise RefusedError("duplicate_object", reason, action=action, object=name)
@@ -39,19 +39,19 @@ def add_object(document: Document, action: str, entity: str | None, position: in
 
 
 def remove_object(document: Document, key: str, effects: Effects) -> Document:
-    """Take an object out of the list of its action, with its frames."""
+    """Remove an object from the list of its action, with its frames."""
     pair, position = find_object(document, key)
     names = _names(document, pair.action)
     effects.removed_objects.append(pair)
     by_hand = any(edited.action == pair.action for edited in document.lists)
     document = document.change(pairs=tuple(other for other in document.pairs if other.key != key))
     if not by_hand and pair.object not in document.traced[pair.action]:
-        return document  # only its frames had kept it
+        return document  # it was listed only because of its frames
     return _edit(document, pair.action, names[:position] + names[position + 1 :])
 
 
 def move_object(document: Document, key: str, position: int) -> Document:
-    """Give an object another place in its list."""
+    """Move an object in its list."""
     pair, old = find_object(document, key)
     names = _names(document, pair.action)
     _check_position(position, len(names))
@@ -88,7 +88,7 @@ def set_frames(document: Document, changes: Iterable[tuple[str, str, FrameChoice
 
 
 def put_pairs(document: Document, pairs: Iterable[AnnotatedPair]) -> Document:
-    """Keep what was chosen for some objects, instead of what was chosen before."""
+    """Replace the choices of some objects."""
     kept = {pair.key: pair for pair in document.pairs} | {pair.key: pair for pair in pairs}
     chosen = (pair for pair in kept.values() if pair.before is not None or pair.after is not None)
     return document.change(pairs=tuple(sorted(chosen, key=lambda pair: pair.sort_key)))
@@ -102,7 +102,7 @@ def check_order(pair: AnnotatedPair) -> None:
 
 
 def check_choice(side: str, value: FrameChoice) -> None:
-    """Refuse what is no frame, nor the statement that there is none."""
+    """Refuse anything but a frame, *not visible* or null."""
     if side not in SIDES:
         raise RefusedError("side", f"expected before or after, found {side!r}", side=side)
     number = isinstance(value, int) and 1 <= value <= LARGEST

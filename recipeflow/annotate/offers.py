@@ -1,4 +1,4 @@
-"""The frame that an object was last seen in: offered as the one before what is done to it next."""
+"""The frame that an object was last seen in: offered as the before-frame of the next action on it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from recipeflow.annotate.document import Document, place
 
 
 def offer_frames(document: Document) -> dict[str, int]:
-    """For objects by key, the after-frame of the previous action on the same thing, as far as there is one.
+    """For objects by key, the after-frame of the previous action on the same object, if there is one.
 
-    That is the last action before it, in reading order, which has the same object; else the nearest actions from which
-    flows lead to the object, or the object itself where it is the product of an action.
+    That is the last action before it, in reading order, with the same object; else the nearest actions from which
+    flows lead to the object, or the object itself if it is the result of an action.
     """
     afters = _after_frames(document)
     by_object: defaultdict[str, list[tuple[tuple[int, ...], int]]] = defaultdict(list)

@@ -1,8 +1,8 @@
-"""All that a person can do to a document, as small typed things that can be written down.
+"""Everything that a person can do to a document, as small typed operations that can be stored.
 
-``apply`` is pure: the same operation on the same document always gives the same document, and with it the patch that
-takes it back. What an annotation must not become (a cycle, a second flow of the same kind, words of two entities) is
-refused with a reason, and nothing happens.
+``apply`` is pure: the same operation on the same document always gives the same document, and the patch that
+undoes it. Invalid results (a cycle, a second flow of the same kind, words of two entities) are refused with a
+reason, and nothing changes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class Tag:
     tag: str
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         entity = AnnotatedEntity(self.section, self.line, self.start, self.end, self.tag)
         return words.put_entity(document, entity, effects)
 
@@ -52,7 +51,6 @@ class Retag:
     tag: str
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return words.retag(document, self.entity, self.tag, effects)
 
 
@@ -65,31 +63,28 @@ class Reshape:
     end: int
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return words.reshape(document, self.entity, self.start, self.end, effects)
 
 
 @dataclass(frozen=True)
 class Split:
-    """Cut an entity in two at a word."""
+    """Split an entity at a word."""
 
     entity: str
     at: int
     tag: str | None = None
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return words.split(document, self.entity, self.at, self.tag)
 
 
 @dataclass(frozen=True)
 class Remove:
-    """Take an entity away."""
+    """Remove an entity."""
 
     entity: str
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return words.remove(document, self.entity, effects)
 
 
@@ -102,20 +97,18 @@ class AddFlow:
     label: str
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return flows.add_flow(document, AnnotatedFlow(self.start, self.end, self.label))
 
 
 @dataclass(frozen=True)
 class RemoveFlow:
-    """Take a flow away."""
+    """Remove a flow."""
 
     start: str
     end: str
     label: str
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return flows.remove_flow(document, self.start, self.end, self.label)
 
 
@@ -129,43 +122,39 @@ class Relabel:
     to: str
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return flows.relabel(document, self.start, self.end, self.label, self.to)
 
 
 @dataclass(frozen=True)
 class AddObject:
-    """Put an object into the list of an action."""
+    """Add an object to the list of an action."""
 
     action: str
     object: str | None
     position: int | None = None
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return objects.add_object(document, self.action, self.object, self.position)
 
 
 @dataclass(frozen=True)
 class RemoveObject:
-    """Take an object out of the list of its action."""
+    """Remove an object from the list of its action."""
 
     key: str
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return objects.remove_object(document, self.key, effects)
 
 
 @dataclass(frozen=True)
 class MoveObject:
-    """Give an object another place in its list."""
+    """Move an object in its list."""
 
     key: str
     position: int
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return objects.move_object(document, self.key, self.position)
 
 
@@ -176,7 +165,6 @@ class ResetObjects:
     action: str
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return objects.reset_objects(document, self.action, effects)
 
 
@@ -189,7 +177,6 @@ class SetFrame:
     value: FrameChoice
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return objects.set_frames(document, [(self.key, self.side, self.value)])
 
 
@@ -200,19 +187,17 @@ class SetFrames:
     changes: tuple[SetFrame, ...]
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         return objects.set_frames(document, [(each.key, each.side, each.value) for each in self.changes])
 
 
 @dataclass(frozen=True)
 class Done:
-    """Declare a step done, or not done after all."""
+    """Mark a step as done, or reopen it."""
 
     step: str
     done: bool
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         if self.step not in STEPS:
             raise RefusedError("step", f"expected a step of {', '.join(STEPS)}, found {self.step!r}", step=self.step)
         steps = {*document.done, self.step} if self.done else {*document.done} - {self.step}
@@ -230,14 +215,14 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Accept:
-    """Make suggestions one's own, as many as can be."""
+    """Accept suggestions, as many as possible."""
 
     origin: str
     items: tuple[Accepted, ...]
     replace: bool = False
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it; what could not be accepted is among the effects."""
+        """What cannot be accepted is listed in the effects."""
         ranks = list(KINDS.values())
         accepted = []
         for item in sorted((_read_item(each) for each in self.items), key=lambda item: ranks.index(item.kind)):
@@ -258,26 +243,24 @@ class Accept:
 
 @dataclass(frozen=True)
 class Reject:
-    """Put suggestions out of sight."""
+    """Reject suggestions."""
 
     origin: str
     keys: tuple[str, ...]
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         rejected = {*document.rejected, *(Rejection(self.origin, key) for key in self.keys)}
         return document.change(rejected=tuple(sorted(rejected)))
 
 
 @dataclass(frozen=True)
 class Reconsider:
-    """Take rejections back."""
+    """Undo rejections."""
 
     origin: str
     keys: tuple[str, ...]
 
     def run(self, document: Document, effects: Effects) -> Document:
-        """The document after it."""
         rejected = {*document.rejected} - {Rejection(self.origin, key) for key in self.keys}
         return document.change(rejected=tuple(sorted(rejected)))
 
@@ -306,7 +289,7 @@ _NAMES = {kind: name for name, kind in OPERATIONS.items()}
 
 
 class Operation(typing.Protocol):
-    """One thing that a person does to a document."""
+    """An operation on a document."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -316,7 +299,7 @@ class Operation(typing.Protocol):
 
 
 class Applied(NamedTuple):
-    """What came of an operation: the new document, the patch back to the old one, and what went along."""
+    """The result of an operation: the new document, the patch back to the old one, and the side effects."""
 
     document: Document
     inverse: Patch
@@ -324,29 +307,29 @@ class Applied(NamedTuple):
 
 
 def apply(document: Document, operation: Operation) -> Applied:
-    """Carry out an operation.
+    """Apply an operation.
 
     Raises:
-        RefusedError: If the annotation must not become this, or is so already.
+        RefusedError: If the result is invalid or unchanged.
     """
     effects = Effects()
     after = operation.run(document, effects)
     patch = difference(document, after)
     if not patch:
-        raise RefusedError("unchanged", "expected a change, found it so already")
+        raise RefusedError("unchanged", "expected a change, found none")
     return Applied(after, turn(patch), effects)
 
 
 def operation_to_json(operation: Operation) -> dict[str, Any]:
-    """An operation as it is sent and written down."""
+    """An operation as it is sent and stored."""
     return {"op": _NAMES[type(operation)], **asdict(operation)}
 
 
 def read_operation(raw: Any) -> Operation:
-    """What ``operation_to_json`` wrote, or a page sent.
+    """The inverse of ``operation_to_json``.
 
     Raises:
-        RequestError: If it is no operation.
+        RequestError: If it is not an operation.
     """
     if not isinstance(raw, dict) or not isinstance(raw.get("op"), str) or raw["op"] not in OPERATIONS:
         raise RequestError(
@@ -362,7 +345,7 @@ def _read(hint: Any, value: Any, where: str) -> Any:
     if typing.get_origin(hint) is tuple and isinstance(value, list):
         return tuple(_read(typing.get_args(hint)[0], item, f"{where}[{i}]") for i, item in enumerate(value))
     accepted = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if type(value) not in accepted:  # not isinstance: true is no number here
+    if type(value) not in accepted:  # not isinstance: true is not a number here
         raise RequestError(f"{where}: expected {hint}, found {show(value)}")
     return value
 
@@ -380,7 +363,7 @@ def _read_object(kind: type[Any], value: Any, where: str) -> Any:
 
 
 def _read_item(accepted: Accepted) -> Item:
-    """The decision that a suggestion tells of; its key has to be the decision's own."""
+    """The decision of a suggestion; its key has to match."""
     kinds = {name: kind for kind, name in KINDS.items()}
     if accepted.kind not in kinds:
         raise RequestError(f"items: expected a kind of {', '.join(kinds)}, found {short(accepted.kind)}")

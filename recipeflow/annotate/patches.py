@@ -1,7 +1,7 @@
-"""What changed between two documents, small, exact, and good in both directions.
+"""The changes between two documents: small, exact and reversible.
 
-A patch names for each changed part where it changed, what stood there and what stands there now. Undo is the patch
-turned around, so it brings back everything that an operation took along, in its place.
+A patch has for each changed part the position, the old rows and the new rows. Undo is the reversed patch, so it
+restores all side effects of an operation, in place.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Patch = dict[str, list]
 
 
 def difference(before: Document, after: Document) -> Patch:
-    """The patch that makes ``after`` of ``before``; empty if they are equal."""
+    """The patch from ``before`` to ``after``; empty if they are equal."""
     patch: Patch = {}
     for part, stored in STORED_NAMES.items():
         old, new = getattr(before, part), getattr(after, part)
@@ -27,7 +27,7 @@ def difference(before: Document, after: Document) -> Patch:
 
 
 def _common(old: Sequence, new: Sequence) -> tuple[int, int]:
-    """How many items two sequences share at the start, and of the rest at the end."""
+    """How many items two sequences share at the start, and then at the end."""
     shorter = min(len(old), len(new))
     head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     rest = shorter - head
@@ -41,7 +41,7 @@ def turn(patch: Patch) -> Patch:
 
 
 def apply_patch(document: Document, patch: Patch) -> Document:
-    """Make the change that a patch tells of.
+    """Apply a patch.
 
     Raises:
         DamagedDatabaseError: If the document is not the one that the patch was made for.
@@ -53,7 +53,7 @@ def apply_patch(document: Document, patch: Patch) -> Document:
         end = position + len(old)
         if items[position:end] != from_rows(part, old):
             raise DamagedDatabaseError(
-                f"recipe {document.base.id}: expected the log to fit what it was written for, found other {part}; "
+                f"recipe {document.base.id}: expected the log to match the recipe, found different {part}; "
                 "restore the database from a backup, or export from its last good state"
             )
         changed[part] = items[:position] + from_rows(part, new) + items[end:]

@@ -1,4 +1,4 @@
-"""From requests to Python values and back: JSON bodies with a limit, JSON answers, and errors as pages expect them."""
+"""Requests and responses: JSON bodies with a size limit, JSON responses, and errors in the pages' format."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ _UUID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
 class Json(JSONResponse):
-    """JSON in ASCII: texts from files and pages may hold what UTF-8 cannot."""
+    """JSON in ASCII: texts from files and pages may contain what UTF-8 cannot encode."""
 
     def render(self, content: Any) -> bytes:
-        """The bytes of an answer."""
         return json.dumps(content, separators=(",", ":")).encode()
 
 
 class ApiError(Exception):
-    """An answer other than the one that was hoped for."""
+    """An error response."""
 
     def __init__(self, status: int, code: str, reason: str, detail: dict[str, Any] | None = None) -> None:
         super().__init__(reason)
@@ -47,12 +46,12 @@ class ApiError(Exception):
 
 
 def error_body(code: str, reason: str, detail: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What every answer that is no success holds."""
+    """The body of every error response."""
     return {"error": {"code": code, "reason": reason, "detail": detail or {}}}
 
 
 async def read_body(request: Request, limit: int = LARGEST_BODY) -> dict[str, Any]:
-    """The JSON object that a request brings."""
+    """The JSON object of a request."""
     data = bytearray()
     async for chunk in request.stream():
         data += chunk
@@ -68,7 +67,7 @@ async def read_body(request: Request, limit: int = LARGEST_BODY) -> dict[str, An
 
 
 def take(body: dict[str, Any], name: str, kind: type, default: Any = ...) -> Any:
-    """A field of a body, sure to be of this type."""
+    """A field of a body, checked to be of this type."""
     value = body.get(name, default)
     if value is ... or (type(value) is not kind and value is not default):
         raise RequestError(f"expected {name!r} as {kind.__name__}, found {'none' if value is ... else show(value)}")
@@ -76,7 +75,7 @@ def take(body: dict[str, Any], name: str, kind: type, default: Any = ...) -> Any
 
 
 def take_uuid(body: dict[str, Any]) -> str:
-    """The page's name for an operation."""
+    """The page's id for an operation."""
     uuid = take(body, "uuid", str)
     if not _UUID.fullmatch(uuid):
         raise RequestError(f"expected 'uuid' of at most 64 letters, digits and -, found {show(uuid)}")
@@ -115,4 +114,4 @@ HANDLERS: dict[Any, Callable[[Request, Any], Response]] = {
     VRFError: _plain(422, "refused"),
     HTTPException: _http,
 }
-"""How errors become answers; the nearest class counts."""
+"""The status and code of errors; the most specific class counts."""

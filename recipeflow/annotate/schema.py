@@ -1,7 +1,7 @@
-"""The database file: its tables, how it is opened, and how it is told from anything else.
+"""The database file: its tables, how it is opened, and how it is recognised.
 
-Write-ahead logging with ``synchronous=FULL``: a commit that returned is on the disk, also after ``kill -9`` or a power
-cut. The log of operations can only grow; triggers refuse everything else, whoever tries.
+Write-ahead logging with ``synchronous=FULL``: a commit that returned is on disk, even after ``kill -9`` or a power
+cut. The log of operations can only grow; triggers refuse everything else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import quote
 from recipeflow.errors import DamagedDatabaseError, DatabaseError, DatabaseInUseError, ForeignDatabaseError
 
 APPLICATION = 0x56524641
-"""``VRFA``, by which SQLite files of this kind are known."""
+"""``VRFA``, which identifies SQLite files of this kind."""
 
 VERSION = 1
 
@@ -50,7 +50,7 @@ CREATE TRIGGER log_is_fixed BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'the 
 
 
 def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
-    """Open a database of annotations, making it where there is none yet.
+    """Open a database of annotations; it is created if missing.
 
     Raises:
         DatabaseError: If it cannot be opened, is damaged, or is something else.
@@ -72,7 +72,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
     _identify(connection, path)
     new = _number(connection, "application_id") == 0
     if new and read_only:
-        raise ForeignDatabaseError(f"expected a database of annotations, found {path} empty; give another file")
+        raise ForeignDatabaseError(f"expected a database of annotations, found {path} empty; pass another file")
     if not read_only:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
@@ -116,17 +116,17 @@ def _explain(reason: str) -> tuple[type[DatabaseError], str]:
     if "malformed" in reason or "disk image" in reason:
         return DamagedDatabaseError, "restore it from a backup"
     if "full" in reason:
-        return DatabaseError, "nothing was saved; make room on the disk and try again"
+        return DatabaseError, "nothing was saved; free some space on the disk and try again"
     if "readonly" in reason or "unable to open" in reason:
-        return DatabaseError, "nothing was saved; it and its folder have to be there and writable"
+        return DatabaseError, "nothing was saved; the file and its folder have to exist and be writable"
     return DatabaseError, "nothing was saved; try again"
 
 
 def take_lock(path: Path) -> IO[bytes]:
-    """Be the one process that writes to a database, until the returned file is closed or the process ends.
+    """Lock a database for writing, until the returned file is closed or the process ends.
 
     Raises:
-        DatabaseInUseError: If another one is.
+        DatabaseInUseError: If another process has the lock.
         DatabaseError: If the folder cannot be written to.
     """
     name = path.with_name(f"{path.name}-lock")
@@ -140,7 +140,7 @@ def take_lock(path: Path) -> IO[bytes]:
     except OSError:
         lock.close()
         owner = name.read_text(errors="replace").strip() or "unknown"
-        message = f"expected to be the only one that writes to {path}, found process {owner} doing so"
+        message = f"expected to be the only process that writes to {path}, found process {owner}"
         raise DatabaseInUseError(f"{message}; use the pages it serves, or stop it first") from None
     lock.truncate(0)
     lock.write(str(os.getpid()).encode())

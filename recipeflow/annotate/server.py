@@ -22,7 +22,7 @@ INDEX = PAGES / "index.html"
 
 
 class _Files(StaticFiles):
-    """Files that a browser may keep, but has to ask for: a new version is seen at once."""
+    """Files that a browser may cache, but has to revalidate: a new version is seen at once."""
 
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
@@ -34,7 +34,7 @@ class _Files(StaticFiles):
 
 
 def create_app(workspace: Workspace, annotator: str | None = None) -> Starlette:
-    """The application around a workspace; ``annotator`` is the only one at work, if there is only one."""
+    """The application around a workspace; ``annotator`` is the only annotator, if there is only one."""
     pages = ("/", "/r/{path:path}", "/agreement", "/differences", "/differences/{path:path}", "/guide")
     routes = [
         *ExchangeApi(workspace, annotator).routes(),

@@ -1,7 +1,7 @@
-"""Where annotations are kept: one SQLite file with a log of every operation, written by one process.
+"""The storage of annotations: one SQLite file with a log of every operation, written by one process.
 
-An operation is committed before anybody hears that it was saved. All state in memory can be had again from the log;
-snapshots only save the time of reading it from its beginning.
+An operation is committed before it is reported as saved. All state in memory can be rebuilt from the log; snapshots
+only save the time of reading it from the beginning.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Layer:
     Args:
         name: The person's name, or ``gold``.
         kind: ``annotator`` or ``gold``.
-        start: Whether it began with the ``release``'s annotation, or ``blank``.
+        start: Whether it started with the ``release``'s annotation, or ``blank``.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Saved:
-    """An operation that is on the disk: what it was saved as, what went along, and how things stand now."""
+    """A saved operation: its entry, its side effects, and the current state."""
 
     revision: int
     history: History
@@ -73,8 +73,8 @@ class Store:
     """A database of annotations.
 
     Args:
-        path: The file; it is made if there is none.
-        read_only: Only look, also while another process writes.
+        path: The file; created if missing.
+        read_only: Only read, even while another process writes.
 
     Raises:
         DatabaseError: If it cannot be used, is damaged, or another process writes to it.
@@ -88,7 +88,7 @@ class Store:
         except BaseException:
             self._unlock()
             raise
-        # One writer: whatever thread a request comes in, it waits here, and SQLite is never found busy.
+        # One writer: requests of all threads wait here, so that SQLite is never busy.
         self.lock = threading.RLock()
         self.histories: dict[tuple[str, str], History] = {}
 
@@ -99,7 +99,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give the file free."""
+        """Release the file."""
         with self.lock:
             self.connection.close()
             self._unlock()
@@ -127,12 +127,10 @@ class Store:
                 raise
 
     def recipe_ids(self) -> list[str]:
-        """The recipes, in order."""
         with self._reading() as connection:
             return [row[0] for row in connection.execute("SELECT id FROM recipes ORDER BY position")]
 
     def has_recipe(self, recipe_id: str) -> bool:
-        """Whether there is such a recipe."""
         with self._reading() as connection:
             return connection.execute("SELECT 1 FROM recipes WHERE id = ?", (recipe_id,)).fetchone() is not None
 
@@ -149,7 +147,7 @@ class Store:
         return recipe
 
     def add_recipes(self, recipes: Iterable[Recipe]) -> None:
-        """Put recipes at the end, all of them or none; their ids must be new."""
+        """Append recipes, all of them or none; their ids must be new."""
         rows = [(recipe.id, _dump(recipe_to_row(recipe)), _now()) for recipe in recipes]
         with self._writing() as connection:
             connection.executemany(
@@ -157,25 +155,24 @@ class Store:
             )
 
     def layers(self) -> list[Layer]:
-        """The layers, in the order in which they were made."""
+        """The layers, in order of creation."""
         with self._reading() as connection:
             return [Layer(*row) for row in connection.execute("SELECT name, kind, start FROM layers ORDER BY rowid")]
 
     def add_layer(self, layer: Layer) -> bool:
-        """Make a layer; whether there was none of this name."""
+        """Create a layer; return whether it is new."""
         with self._writing() as connection:
             row = (layer.name, layer.kind, layer.start, _now())
             return connection.execute("INSERT OR IGNORE INTO layers VALUES (?, ?, ?, ?)", row).rowcount > 0
 
     def origins(self) -> list[str]:
-        """Where suggestions come from."""
         with self._reading() as connection:
             return [
                 row[0] for row in connection.execute("SELECT origin FROM suggestions GROUP BY 1 ORDER BY min(rowid)")
             ]
 
     def add_suggestions(self, origin: str, documents: Iterable[Document]) -> None:
-        """Keep annotations as suggestions of this origin, instead of earlier ones for the same recipes."""
+        """Store annotations as suggestions of this origin; they replace earlier ones for the same recipes."""
         rows = [(origin, document.base.id, _dump(document.state()), _now()) for document in documents]
         with self._writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO suggestions VALUES (?, ?, ?, ?)", rows)
@@ -191,7 +188,7 @@ class Store:
         return {origin: blank.with_state(json.loads(state)) for origin, state in rows}
 
     def history(self, recipe_id: str, layer: Layer) -> History:
-        """How a recipe stands in a layer."""
+        """The state of a recipe in a layer."""
         with self.lock:
             if (recipe_id, layer.name) not in self.histories:
                 self.histories[recipe_id, layer.name] = self._read_history(recipe_id, layer)
@@ -231,24 +228,24 @@ class Store:
         return [Entry(*row[:3], json.loads(row[3]), json.loads(row[4]), *row[5:]) for row in rows]
 
     def revisions(self) -> dict[tuple[str, str], int]:
-        """How many operations every recipe has in every layer where it was begun."""
+        """The number of operations of every recipe in every layer where it was started."""
         with self._reading() as connection:
             rows = connection.execute("SELECT recipe, layer, max(revision) FROM log GROUP BY recipe, layer")
             return {(recipe, layer): revision for recipe, layer, revision in rows}
 
     def save(self, recipe_id: str, layer: Layer, base: int, uuid: str, operation: dict[str, Any]) -> Saved:
-        """Carry out an operation and put it on the disk.
+        """Apply an operation and save it.
 
         Args:
             recipe_id: The recipe.
-            layer: Whose annotation.
+            layer: The layer.
             base: The revision that the person saw.
-            uuid: The page's name for this very operation; sent again, it is not done again.
+            uuid: The page's id for this operation; sent again, it is not applied again.
             operation: As JSON.
 
         Raises:
             ConflictError: If ``base`` is no longer the revision.
-            RefusedError: If the annotation must not become this.
+            RefusedError: If the result would be invalid.
             DatabaseError: If it could not be written; nothing is changed then.
         """
 
@@ -259,7 +256,7 @@ class Store:
         return self._append(recipe_id, layer, base, uuid, operation, plan)
 
     def undo(self, recipe_id: str, layer: Layer, base: int, uuid: str) -> Saved:
-        """Take back the last operation that was not taken back yet; errors as for ``save``."""
+        """Undo the last operation that was not undone yet; errors as for ``save``."""
 
         def plan(history: History) -> _Step:
             return self._plan_back(recipe_id, layer, UNDO, history, history.undoable)
@@ -267,7 +264,7 @@ class Store:
         return self._append(recipe_id, layer, base, uuid, {"op": UNDO}, plan)
 
     def redo(self, recipe_id: str, layer: Layer, base: int, uuid: str) -> Saved:
-        """Do again what was taken back last; errors as for ``save``."""
+        """Redo what was undone last; errors as for ``save``."""
 
         def plan(history: History) -> _Step:
             return self._plan_back(recipe_id, layer, REDO, history, history.redoable)
@@ -308,7 +305,7 @@ class Store:
             return Saved(revision, after, step.effects)
 
     def _find(self, uuid: str, recipe_id: str, layer: Layer, operation: dict[str, Any]) -> int | None:
-        """The revision that this very operation was saved as, if it was."""
+        """The revision of this operation, if it was saved."""
         query = "SELECT recipe, layer, kind, operation, revision FROM log WHERE uuid = ?"
         with self._reading() as connection:
             row = connection.execute(query, (uuid,)).fetchone()
@@ -332,7 +329,7 @@ class Store:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))  # escaped: a page can send what no UTF-8 can hold
+    return json.dumps(value, separators=(",", ":"))  # escaped: a page can send what UTF-8 cannot encode
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""A document as pages get it: the shape of ``recipeflow.web.views``, with what only annotators need beside it."""
+"""A document as sent to pages: the format of ``recipeflow.web.views``, with additions for annotators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recipeflow.web.pictures import COLUMNS, ROWS, Film
 from recipeflow.web.views import recipe_view
 
 FRAME_INTERVAL = 1 / 3
-"""About so many seconds lie between two frames, by the release's rule of sampling."""
+"""About the number of seconds between two frames, by the release's sampling rule."""
 
 Suggestions = Mapping[str, Mapping[str, Item]]
 """Items by key, by origin."""
@@ -84,7 +84,7 @@ def changing_view(document: Document, suggestions: Suggestions) -> dict[str, Any
 
 
 def progress(document: Document, suggestions: Suggestions) -> dict[str, Any]:
-    """How far an annotation is, counted; work by hand apart from what came from elsewhere."""
+    """The progress of an annotation; manual work is counted separately."""
     pairs = [pair for listed in document.objects.values() for pair in listed]
     sides = [pair.origin for pair in pairs for frame in (pair.before, pair.after) if frame is not None]
     origins = Counter(
@@ -129,7 +129,7 @@ def _suggestion_views(document: Document, suggestions: Suggestions) -> list[dict
 
 
 def _clash(document: Document, item: Item, origin: str) -> str | None:
-    """Why a suggestion cannot be accepted as things stand."""
+    """Why a suggestion cannot be accepted at the moment."""
     try:
         accept_item(document, item, origin, False, Effects())
     except RefusedError as refusal:

@@ -1,7 +1,7 @@
 """Step 1, words: which of them are entities.
 
-Word ids never change, and an entity is called by its first word. So when an entity gets another first word, everything
-that refers to it follows.
+Word ids never change, and an entity is identified by its first word. So when an entity gets another first word, all
+references to it are updated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from recipeflow.release.recipe import TAGS
 
 
 def find_entity(document: Document, entity_id: str) -> AnnotatedEntity:
-    """The entity of this id."""
     if (entity := document.entities_by_id.get(entity_id)) is None:
         raise RefusedError("no_entity", f"expected an entity, found none at {entity_id}", entity=entity_id)
     return entity
@@ -27,13 +26,13 @@ def find_entity(document: Document, entity_id: str) -> AnnotatedEntity:
 def put_entity(document: Document, entity: AnnotatedEntity, effects: Effects, replaces: bool = False) -> Document:
     """Make words an entity.
 
-    Entities wholly inside it become part of it, and what referred to them refers to it.
+    Entities inside it become part of it, and references to them are updated.
 
     Args:
-        document: Before.
-        entity: The entity to be.
-        effects: What went along.
-        replaces: Also take the place of entities that it shares only some words with.
+        document: The document.
+        entity: The new entity.
+        effects: Collects side effects.
+        replaces: Also replace entities that it overlaps only in part.
     """
     check_tag(entity.tag)
     _check_span(document, entity)
@@ -75,7 +74,7 @@ def reshape(document: Document, entity_id: str, start: int, end: int, effects: E
 
 
 def split(document: Document, entity_id: str, at: int, tag: str | None) -> Document:
-    """Cut an entity in two; flows and frames stay with the first part."""
+    """Split an entity; flows and frames stay with the first part."""
     entity = find_entity(document, entity_id)
     if not entity.start < at < entity.end:
         reason = f"expected a word inside {entity_id}, from {entity.start + 1} to {entity.end - 1}, found {at}"
@@ -87,7 +86,7 @@ def split(document: Document, entity_id: str, at: int, tag: str | None) -> Docum
 
 
 def remove(document: Document, entity_id: str, effects: Effects) -> Document:
-    """Take an entity away, with its flows, its frames and its place in lists of objects."""
+    """Remove an entity, with its flows, its frames and its place in lists of objects."""
     entity = find_entity(document, entity_id)
     gone = [flow for flow in document.flows if entity_id in (flow.start, flow.end)]
     pairs = [pair for pair in document.pairs if entity_id in (pair.action, pair.object)]
@@ -135,7 +134,7 @@ def _overlap(other: AnnotatedEntity) -> RefusedError:
 
 
 def _exchange(document: Document, old: AnnotatedEntity, new: AnnotatedEntity, effects: Effects) -> Document:
-    """Put an entity in the place of one with the same words."""
+    """Replace an entity by one with the same words."""
     _put_aside(document, old, new, effects)
     return document.change(entities=tuple(new if entity == old else entity for entity in document.entities))
 
@@ -150,7 +149,7 @@ def _in_order(entities: Iterable[AnnotatedEntity]) -> tuple[AnnotatedEntity, ...
 
 
 def _rename(document: Document, names: Mapping[str, str], effects: Effects) -> Document:
-    """Let everything that referred to some entities refer to others; what became double or senseless goes."""
+    """Update references to renamed entities; what became a duplicate or meaningless is removed."""
     effects.renamed |= {old: new for old, new in names.items() if old != new}
     if not names or all(old == new for old, new in names.items()):
         return document

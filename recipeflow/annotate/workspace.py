@@ -1,6 +1,6 @@
-"""A database of annotations beside the release it is about: recipes, layers, frames and suggestions.
+"""A database of annotations with its release: recipes, layers, frames and suggestions.
 
-The release folder is only ever read.
+The release folder is never changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LAYER_NAME = re.compile(r"[\w-][\w.-]{0,39}")
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of recipes: the ids of the new ones, of the others why they were left out, and what was known."""
+    """The outcome of an import: the ids of new recipes, why others were left out, and which were known."""
 
     added: list[str]
     skipped: list[tuple[str, str]]
@@ -38,15 +38,15 @@ class Imported:
 
 
 class Workspace:
-    """All that the pages show and change.
+    """Everything that the pages show and change.
 
     Args:
         store: The database.
         release: The folder that frames are read from; without it there are none.
-        pictures: Where small pictures come from.
-        blank: New layers begin with the bare words instead of the release's annotation.
+        pictures: Makes small pictures.
+        blank: New layers start with bare words instead of the release's annotation.
         curating: Layers may be compared, and there is a gold layer.
-        annotators: Whose layers alone are shown, unless a curator looks; all by default.
+        annotators: Show only their layers, unless curating; all by default.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class Workspace:
         self.about: dict[str, dict[str, Any]] = {}
 
     def import_folder(self, folder: Path) -> Imported:
-        """Take in a release folder, or one of plain texts where there are no annotations."""
+        """Import a release folder, or a folder of plain texts if there are no annotations."""
         if (folder / ANNOTATIONS).exists() or not (folder / "recipes").is_dir():
             return self.import_release(folder)
         return self.import_texts(folder)
 
     def import_texts(self, folder: Path) -> Imported:
-        """Take in every ``recipes/<id>`` that has texts and is not there yet, normalised and cut into words."""
+        """Import every new ``recipes/<id>`` with texts, normalised and split into words."""
         known = set(self.store.recipe_ids())
         new, skipped = [], []
         for home in sorted((folder / "recipes").iterdir()):
@@ -91,10 +91,10 @@ class Workspace:
         return Imported([recipe.id for recipe in new], skipped)
 
     def import_release(self, folder: Path) -> Imported:
-        """Take the recipes of a release in; those that are there already must have the same words.
+        """Import the recipes of a release; known ones must have the same words.
 
         Raises:
-            UsageError: If a recipe is there with other words: its annotations would point at something else.
+            UsageError: If a known recipe has other words: its annotations would not fit.
         """
         known = set(self.store.recipe_ids())
         new, skipped, same = [], [], []
@@ -105,8 +105,8 @@ class Workspace:
                 new.append(checked.recipe)
             elif words_of(checked.recipe) != words_of(self.store.known_recipe(checked.id)):
                 raise UsageError(
-                    f"recipe {checked.id}: expected in {folder} the words that {self.store.path} was begun with, "
-                    "found other ones; give that release, or begin another --db"
+                    f"recipe {checked.id}: expected in {folder} the words that {self.store.path} was started with, "
+                    "found other ones; pass that release, or start another --db"
                 )
             else:
                 same.append(checked.id)
@@ -114,10 +114,10 @@ class Workspace:
         return Imported([recipe.id for recipe in new], skipped, tuple(same))
 
     def add_recipes(self, recipes: Iterable[Recipe]) -> None:
-        """Take recipes in, all of them or none.
+        """Add recipes, all of them or none.
 
         Raises:
-            RefusedError: If one is there already, or its id is no folder name.
+            RefusedError: If one exists, or its id is not a folder name.
         """
         known = set(self.store.recipe_ids())
         recipes = list(recipes)
@@ -131,7 +131,7 @@ class Workspace:
             self.store.add_recipes(recipes)
 
     def suggest(self, source: str) -> Imported:
-        """Offer a release folder, or a layer as it stands now, as suggestions.
+        """Offer a release folder, or the current state of a layer, as suggestions.
 
         Raises:
             UsageError: If it is neither.
@@ -172,9 +172,9 @@ class Workspace:
             self.progress.clear()
 
     def add_layer(self, name: str) -> tuple[Layer, bool]:
-        """Make a layer for an annotator, or find theirs; with it whether it is new."""
+        """Create or find the layer of an annotator; also return whether it is new."""
         if self.is_hidden(name):
-            reason = f"expected an annotator who is at work here, found {name!r}, who is not"
+            reason = f"expected an annotator of this server, found {name!r}"
             raise RefusedError("layer_name", reason, name=name)
         if name == GOLD:
             layer = Layer(GOLD, GOLD, FROM_WORDS)
@@ -187,7 +187,7 @@ class Workspace:
         return self.find_layer(name) or layer, new
 
     def layers(self) -> list[Layer]:
-        """The layers that may be seen here."""
+        """The visible layers."""
         return [layer for layer in self.store.layers() if not self.is_hidden(layer.name)]
 
     def is_hidden(self, name: str) -> bool:

@@ -45,7 +45,7 @@ app.add_typer(sharing.push, name="push")
 app.add_typer(sharing.pull, name="pull")
 
 INTERRUPTED = 128 + signal.SIGINT
-"""The exit code of every command after Ctrl-C, as shells have it."""
+"""The exit code of every command after Ctrl-C, following the shells' convention."""
 
 
 def main() -> None:

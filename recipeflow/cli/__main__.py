@@ -1,4 +1,4 @@
-"""``python -m recipeflow.cli``, for launchers that want a module."""
+"""``python -m recipeflow.cli``, for launchers that need a module."""
 
 from recipeflow.cli import main
 

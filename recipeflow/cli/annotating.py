@@ -13,37 +13,42 @@ from recipeflow.cli.shared import errors, output
 from recipeflow.errors import UsageError
 
 DatabaseArgument = Annotated[
-    Path, typer.Argument(metavar="DB", help="A database of annotations, as vrf annotate makes it.", show_default=False)
+    Path,
+    typer.Argument(metavar="DB", help="A database of annotations, as written by vrf annotate.", show_default=False),
 ]
 
 
 def annotate(
     release: Annotated[
         Path | None,
-        typer.Argument(metavar="RELEASE", help="A release folder, or one of recipes/<id>/*.txt and frames alone."),
+        typer.Argument(
+            metavar="RELEASE", help="A release folder, or a folder with only recipes/<id>/*.txt and frames."
+        ),
     ] = None,
-    db: Annotated[Path, typer.Option(help="The file that holds all work; made if there is none.")] = Path(
+    db: Annotated[Path, typer.Option(help="The file that stores all work; created if missing.")] = Path(
         "annotations.db"
     ),
-    annotator: Annotated[list[str] | None, typer.Option(help="Whose layer alone to show; may be given again.")] = None,
-    blank: Annotated[
-        bool, typer.Option("--blank", help="New layers begin with bare words, not the release's.")
-    ] = False,
+    annotator: Annotated[
+        list[str] | None, typer.Option(help="Show only this annotator's layer; can be repeated.")
+    ] = None,
+    blank: Annotated[bool, typer.Option("--blank", help="Start new layers without the release's annotation.")] = False,
     suggest: Annotated[
-        list[str] | None, typer.Option(help="A release folder or a layer to show as suggestions; may be given again.")
+        list[str] | None, typer.Option(help="A release folder or layer to show as suggestions; can be repeated.")
     ] = None,
     curate: Annotated[bool, typer.Option("--curate", help="Compare layers and fill the gold layer.")] = False,
-    host: Annotated[str, typer.Option(help="The address to listen on; another than this machine needs --token.")] = (
+    host: Annotated[str, typer.Option(help="The address to listen on; any but this machine's needs --token.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)] = 8765,
-    token: Annotated[str | None, typer.Option(help="What a browser has to bring, in the address printed.")] = None,
+    port: Annotated[int, typer.Option(help="The port; 0 picks a free one.", min=0, max=65535)] = 8765,
+    token: Annotated[
+        str | None, typer.Option(help="A secret that the browser must send; part of the printed address.")
+    ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
     """Annotate recipes in the browser, by mouse.
 
-    Tags, flows and frames; each click is saved at once. The release folder is only read. Every annotator has a layer
-    of their own. Stop with Ctrl-C.
+    Tags, flows and frames; each click is saved at once. The release folder is never changed. Every annotator has their
+    own layer. Stop with Ctrl-C.
 
     Example:  vrf annotate kitchen --annotator alice
     """
@@ -58,13 +63,13 @@ def annotate(
     with Store(db) as store:
         workspace = Workspace(store, release, blank=blank, curating=curate, annotators=annotator or ())
         if release is not None:
-            _tell_skipped(workspace.import_folder(release).skipped)
+            _print_skipped(workspace.import_folder(release).skipped)
         if not store.recipe_ids():
-            raise UsageError(f"expected recipes in {db}, found none; give a release folder: vrf annotate RELEASE")
+            raise UsageError(f"expected recipes in {db}, found none; pass a release folder: vrf annotate RELEASE")
         for name in annotator or ():
             workspace.add_layer(name)
         for source in suggest or ():
-            _tell_skipped(workspace.suggest(source).skipped)
+            _print_skipped(workspace.suggest(source).skipped)
         only = annotator[0] if annotator and len(annotator) == 1 else None
         serve(
             create_app(workspace, only),
@@ -80,13 +85,13 @@ def annotate_import(
     db: DatabaseArgument,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, or recipes/<id>/*.txt.")],
     suggest: Annotated[
-        bool, typer.Option("--suggest", help="Only as suggestions for recipes that are there.")
+        bool, typer.Option("--suggest", help="Add only suggestions, for recipes already there.")
     ] = False,
 ) -> None:
-    """Take recipes, or suggestions for them, into a database.
+    """Import recipes, or suggestions for them, into a database.
 
-    A folder without annotations.json is taken as plain text: each recipes/<id> with title.txt, ingredients.txt and
-    instructions.txt is normalised and cut into words.
+    A folder without annotations.json is read as plain text: each recipes/<id> with title.txt, ingredients.txt and
+    instructions.txt is normalised and split into words.
 
     Example:  vrf annotate-import annotations.db kitchen
     """
@@ -96,7 +101,7 @@ def annotate_import(
     with Store(db) as store:
         workspace = Workspace(store)
         imported = workspace.suggest(str(folder)) if suggest else workspace.import_folder(folder)
-    _tell_skipped(imported.skipped)
+    _print_skipped(imported.skipped)
     what = "suggestions for" if suggest else "new recipes:"
     output.print(f"{what} {len(imported.added)}{' recipes' if suggest else ''}", markup=False, soft_wrap=True)
 
@@ -104,16 +109,16 @@ def annotate_import(
 def annotate_export(
     db: DatabaseArgument,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.", show_default=False)],
-    layer: Annotated[str, typer.Option(help="Whose annotation.", show_default=False)],
+    layer: Annotated[str, typer.Option(help="The annotator whose layer to export.", show_default=False)],
     form: Annotated[str, typer.Option("--format", help="release, text (the original tool's) or brat.")] = "release",
-    release: Annotated[Path | None, typer.Option(help="The release folder that the frames are in.")] = None,
+    release: Annotated[Path | None, typer.Option(help="The release folder with the frames.")] = None,
     done: Annotated[bool, typer.Option("--done", help="Only recipes whose three steps are done.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Write a layer of annotations as a release folder.
+    """Export a layer of annotations as a release folder.
 
-    Or, with --format, as the original tool's text files, or for brat. Works while vrf annotate is running.
+    --format exports the original tool's text files, or files for brat, instead. Works while vrf annotate is running.
 
     Example:  vrf annotate-export annotations.db mine --layer alice \\
                 --release kitchen
@@ -135,9 +140,9 @@ def annotate_export(
 
 
 def _check_place(db: Path, release: Path | None) -> None:
-    """Keep the database out of the release folder, which is only read."""
+    """Keep the database out of the release folder, which is never changed."""
     if release is not None and db.resolve().is_relative_to(release.resolve()):
-        message = f"expected the database outside of {release}, which is only read, found {db} in it"
+        message = f"expected the database outside {release}, which is never changed, found {db} in it"
         raise UsageError(f"{message}; choose another --db")
 
 
@@ -146,6 +151,6 @@ def _announce(address: str, db: Path) -> None:
     output.print(f"every click is saved in {db}; stop with Ctrl-C", markup=False, soft_wrap=True)
 
 
-def _tell_skipped(skipped: Iterable[tuple[str, str]]) -> None:
+def _print_skipped(skipped: Iterable[tuple[str, str]]) -> None:
     for recipe_id, reason in skipped:
         errors.print(f"left out: {recipe_id}: {reason}", markup=False, soft_wrap=True)

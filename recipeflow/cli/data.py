@@ -1,4 +1,4 @@
-"""Commands that make and look at data: ``kitchen``, ``check``, ``stats`` and ``build``."""
+"""Commands that create and inspect data: ``kitchen``, ``check``, ``stats`` and ``build``."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from recipeflow.cli.shared import errors, output
 from recipeflow.errors import InvalidReleaseError, UsageError
 
 ReleaseArgument = Annotated[
-    Path, typer.Argument(metavar="RELEASE", help="A release folder, which holds annotations.json.", show_default=False)
+    Path, typer.Argument(metavar="RELEASE", help="A release folder (with annotations.json).", show_default=False)
 ]
 
 
 def kitchen(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The release folder to write.", show_default=False)],
     recipes: Annotated[int, typer.Option(help="How many recipes to cook.", min=1)] = 200,
-    seed: Annotated[int, typer.Option(help="Which kitchen: the same seed gives the same recipes and pictures.")] = 0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same recipes and pictures.")] = 0,
     pantry: Annotated[
-        str, typer.Option(help="all ingredients, or the first or second half of them, which share no word.")
+        str, typer.Option(help="all ingredients, or the first or second half, which share no words.")
     ] = "all",
     used_only: Annotated[bool, typer.Option("--used-only", help="Write only the annotated frames.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")] = False,
-    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1)] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Number of processes; one per core by default.", min=1)] = None,
 ) -> None:
     """Cook a simulated release, with no download.
 
     Every recipe is planned, written in Japanese, annotated and filmed from above. The result is an ordinary release
-    folder, marked as simulated, whose statistics are near the official release's.
+    folder, marked as simulated, with statistics close to the official release's.
 
-    With --pantry first and --pantry second, two kitchens share no food, seasoning or topping: train on one and
-    test on the other to see how a model does where it knows no ingredient.
+    Kitchens cooked with --pantry first and --pantry second share no food, seasoning or topping: train on one and
+    test on the other to see how a model does on unknown ingredients.
 
     Example:  vrf kitchen kitchen --recipes 200 --seed 0
     """
@@ -49,8 +49,8 @@ def check(
 ) -> None:
     """Find everything that is wrong with a release.
 
-    Looks at annotations, texts, addresses and frames. Problems are listed by kind, each with file, recipe and place.
-    The exit code is 1 if there are any, and 0 if there are none.
+    Checks annotations, texts, URLs and frames. Problems are listed by kind, each with file, recipe and place. The exit
+    code is 1 if there are any, else 0.
 
     Example:  vrf check kitchen
     """
@@ -71,8 +71,8 @@ def stats(
 ) -> None:
     """Print the paper's statistics, beside the paper's numbers.
 
-    Three tables (r-NE tags, r-FG labels, image annotation) and the figures of its text.
-    A dash stands where there is no number: unique actions and ingredients need a release with text.
+    Three tables (r-NE tags, r-FG labels, image annotation) and the numbers given in its text.
+    A dash means that there is no number: unique actions and ingredients need a release with text.
 
     Example:  vrf stats kitchen --markdown > STATISTICS.md
     """
@@ -97,17 +97,19 @@ def build(
         Path | None,
         typer.Argument(metavar="RELEASE", help="A release folder; without one, the default kitchen is cooked first."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder to write, which load_dataset reads.")] = Path("vrf"),
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave recipes with problems out, say which.")] = False,
+    out: Annotated[Path, typer.Option(help="The folder to write, for load_dataset.")] = Path("vrf"),
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out recipes with problems and list them.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier build.")] = False,
     num_proc: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
-    max_shard_size: Annotated[str, typer.Option(help="Cut Parquet files at about this size.")] = "500MB",
+    max_shard_size: Annotated[str, typer.Option(help="Split Parquet files at about this size.")] = "500MB",
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
 ) -> None:
     """Write a release as a dataset repository.
 
-    It holds Parquet files with the images inside, and a dataset card, and `load_dataset` reads it. A release with
-    problems is refused, with the list that `vrf check` prints. The output appears once it is whole.
+    It contains Parquet files with the images inside and a dataset card, and `load_dataset` reads it. A release with
+    problems is refused, with the list that `vrf check` prints. The output appears only when it is complete.
 
     Example:  vrf build kitchen --out vrf
     """

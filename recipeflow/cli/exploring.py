@@ -16,22 +16,24 @@ if TYPE_CHECKING:
 def explore(
     source: Annotated[
         Path,
-        typer.Argument(metavar="RELEASE", help="A release folder, or a dataset folder as vrf build writes it."),
+        typer.Argument(metavar="RELEASE", help="A release folder, or a dataset folder written by vrf build."),
     ] = Path("vrf"),
     export: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a static site instead, which opens without a server.")
+        Path | None, typer.Option(metavar="DIR", help="Write a static site instead; it opens without a server.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
-    host: Annotated[str, typer.Option(help="Where to listen; beyond this machine with a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)] = 0,
-    token: Annotated[str | None, typer.Option(help="What a browser has to bring.", show_default=False)] = None,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; any but this machine's needs --token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 picks a free one.", min=0, max=65535)] = 0,
+    token: Annotated[str | None, typer.Option(help="A secret that the browser must send.", show_default=False)] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
 ) -> None:
     """Look at recipes in the browser.
 
-    A gallery, and for each recipe its flows, image pairs, state trails, graph and program. The page is local, and
-    nothing it shows leaves this machine. With --export it is written as a folder of files, to be opened from the disk
-    or put on any web host.
+    A gallery, and for each recipe its flows, image pairs, state trails, graph and program. The page is local: nothing
+    leaves this machine. --export writes a folder of files instead, which you can open from disk or put on any web
+    host.
 
     Example:  vrf explore kitchen
     """
@@ -46,7 +48,7 @@ def explore(
     from recipeflow.web.serving import serve
 
     def announce(address: str) -> None:
-        output.print(f"showing {source} at {address} (Ctrl-C ends it)", markup=False, soft_wrap=True)
+        output.print(f"showing {source} at {address} (stop with Ctrl-C)", markup=False, soft_wrap=True)
 
     serve(make_app(library), host=host, port=port, token=token, announce=announce, open_browser=not no_browser)
 

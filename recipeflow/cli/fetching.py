@@ -15,23 +15,23 @@ from recipeflow.cli.shared import errors, output, resumable
 def download(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The release folder to write.", show_default=False)],
     annotations: Annotated[
-        Path | None, typer.Option(help="Take annotations.json and recipe_urls.txt from this folder.")
+        Path | None, typer.Option(help="Copy annotations.json and recipe_urls.txt from this folder.")
     ] = None,
     annotations_only: Annotated[bool, typer.Option("--annotations-only", help="No pages and no videos.")] = False,
-    pause: Annotated[float, typer.Option(help="Seconds between two requests.", min=0)] = 1.0,
-    quality: Annotated[int, typer.Option(help="Of the frames, which are JPEG files.", min=1, max=100)] = 90,
+    pause: Annotated[float, typer.Option(help="Seconds between requests.", min=0)] = 1.0,
+    quality: Annotated[int, typer.Option(help="JPEG quality of the frames.", min=1, max=100)] = 90,
     used_only: Annotated[bool, typer.Option("--used-only", help="Write only the annotated frames.")] = False,
-    allow_host: Annotated[list[str] | None, typer.Option(help="A host to which redirects may lead.")] = None,
+    allow_host: Annotated[list[str] | None, typer.Option(help="A host that redirects may lead to.")] = None,
     max_video_size: Annotated[int, typer.Option(help="The largest video to fetch, in megabytes.", min=1)] = 500,
-    site: Annotated[str | None, typer.Option(help="Fetch the pages from here instead: a mirror.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what became of each recipe as JSON.")] = False,
+    site: Annotated[str | None, typer.Option(help="Fetch the pages from this mirror instead.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome for each recipe as JSON.")] = False,
 ) -> None:
     """Fetch the official release.
 
     First the annotations, then each recipe's page and video, then its frames. One request at a time, with pauses, as
-    robots.txt allows. Stop it whenever you like: the same command goes on, and fetches nothing twice. A page that was
-    edited since it was annotated is told, not used. The exit code is 1 if anything is missing. Texts and videos belong
-    to their owners: see docs/data.md before you pass them on.
+    robots.txt allows. Stop it whenever you like: the same command resumes, and fetches nothing twice. A page that was
+    edited after it was annotated is reported, not used. The exit code is 1 if anything is missing. Texts and videos
+    belong to their owners: see docs/data.md before you share them.
 
     Example:  vrf download official --used-only
     """
@@ -55,18 +55,18 @@ def download(
 
 def frames(
     release: ReleaseArgument,
-    quality: Annotated[int, typer.Option(help="Of the JPEG files.", min=1, max=100)] = 90,
+    quality: Annotated[int, typer.Option(help="JPEG quality.", min=1, max=100)] = 90,
     used_only: Annotated[bool, typer.Option("--used-only", help="Write only the annotated frames.")] = False,
-    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.", min=1)] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Sample again what is already there.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what became of each recipe as JSON.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Number of processes; one per core by default.", min=1)] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Sample existing frames again.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome for each recipe as JSON.")] = False,
 ) -> None:
     """Sample the videos of a release.
 
-    Each recipes/ID/video.mp4 is written as recipes/ID/frames/frame_N.jpg. Frames are counted as the annotation counts
-    them: with fps the integer part of the frame rate, every ceil(fps/3)-th decoded frame is kept. A recipe's frames
-    appear once they are complete; run the command again after an interruption and it goes on. The exit code is 1 if a
-    video could not be sampled.
+    Each recipes/ID/video.mp4 is sampled into recipes/ID/frames/frame_N.jpg. Frames are numbered as in the annotation:
+    with fps the integer part of the frame rate, every ceil(fps/3)-th decoded frame is kept. A recipe's frames appear
+    only when they are complete; run the command again to resume after an interruption. The exit code is 1 if a video
+    could not be sampled.
 
     Example:  vrf frames release --used-only
     """

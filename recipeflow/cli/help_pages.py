@@ -1,4 +1,4 @@
-"""How ``--help`` looks: plain text that fits 80 columns, with examples left as they are written."""
+"""The layout of ``--help``: plain text that fits 80 columns, with examples left unwrapped."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ else:
     Command = object
 
 KEEP_AS_IT_IS = "\b\n"
-"""What marks a paragraph that must not be wrapped, for the formatter of click."""
+"""Marks a paragraph that click's formatter must not wrap."""
 
 FIXED_SPACE = "\xa0"
-"""At which lines are not wrapped."""
+"""A space at which lines are not wrapped."""
 
 NAMES = {"int": "INT", "int range": "INT", "float": "NUMBER", "float range": "NUMBER", "path": "PATH", "str": "TEXT"}
 NAMES["list[str]"] = NAMES["str"]
-"""What a value is called, by typer's name for its type; a choice is shown as its values."""
+"""The name shown for a value, by typer's name for its type; a choice is shown as its values."""
 
 
 class _HelpPage(Command):
@@ -70,11 +70,11 @@ def _name_of_type(found: re.Match) -> str:
 
 
 class HelpCommand(_HelpPage, TyperCommand):
-    """A command with such a page."""
+    """A command with this help page."""
 
 
 class HelpGroup(_HelpPage, TyperGroup):
-    """A group of commands with such a page."""
+    """A group of commands with this help page."""
 
 
 class App(typer.Typer):

@@ -25,11 +25,11 @@ from recipeflow.training.saved_model import DEFAULT_MODEL
 PresetOption = Annotated[str, typer.Option(help="Training settings: paper, fast or best.")]
 ContextOption = Annotated[
     str | None,
-    typer.Option(help="What preset best reads of the flow graph: none, modifiers or history.", show_default=False),
+    typer.Option(help="What preset best reads from the flow graph: none, modifiers or history.", show_default=False),
 ]
 
-PrecisionOption = Annotated[Literal["fp32", "bf16"], typer.Option(help="Of the cached features.")]
-ViewsOption = Annotated[int, typer.Option(help="Looks at each image: 1, 2 (mirrored too) or 4 (two crops too).")]
+PrecisionOption = Annotated[Literal["fp32", "bf16"], typer.Option(help="Precision of the cached features.")]
+ViewsOption = Annotated[int, typer.Option(help="Views per image: 1, 2 (adds a mirrored one) or 4 (adds two crops).")]
 
 
 def features(
@@ -37,27 +37,28 @@ def features(
     backbone: BackboneOption = OFFLINE_BACKBONE,
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
-    batch_size: Annotated[int | None, typer.Option(help="Images at a time; 4 on a CPU, else 64.", min=1)] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Images per batch; 4 on a CPU, else 64.", min=1)] = None,
     precision: Annotated[
-        str, typer.Option(help="fp32, bf16, or auto, which depends on the machine; each has a cache of its own.")
+        str, typer.Option(help="fp32, bf16, or auto, which depends on the machine; each has a separate cache.")
     ] = "fp32",
-    compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile; pays from 10,000 images.")] = False,
+    compile: Annotated[
+        bool, typer.Option("--compile", help="Use torch.compile; pays off above 10,000 images.")
+    ] = False,
     views: ViewsOption = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Compute the features of all images once.
 
-    Training, experiments and search then read them. Each different image is computed once, however many rows show it.
-    Features are kept in a cache, by content of the image, backbone, weights, transform and precision, so that an added
-    recipe costs its own images only, and an interrupted run goes on where it was. The cache is in
-    ~/.cache/recipeflow/features, or below $RECIPEFLOW_CACHE or $XDG_CACHE_HOME; its folders may be deleted at any
-    time.
+    Training, experiments and search then read them. Each distinct image is computed once, however many rows show it.
+    Features are cached by image content, backbone, weights, transform and precision, so that a new recipe costs only
+    its own images, and an interrupted run resumes where it stopped. The cache is in ~/.cache/recipeflow/features, or
+    below $RECIPEFLOW_CACHE or $XDG_CACHE_HOME; you can delete its folders at any time.
 
     The default backbone needs no network. The paper's comes from the Hub:
 
         vrf features vrf --backbone resnet152.tv_in1k --weights timm
 
-    With several processes or machines, which share the work and the folder:
+    Several processes or machines can share the work and the folder:
 
         accelerate launch -m recipeflow.cli features vrf --cache /shared
 
@@ -95,25 +96,29 @@ def features(
 def train(
     dataset: DatasetArgument,
     out: Annotated[Path, typer.Option(help="The run's folder: checkpoints, history and the model.")] = Path("run"),
-    fold: Annotated[int | None, typer.Option(help="Hold this fold out and test on it; none trains on all.")] = None,
+    fold: Annotated[
+        int | None, typer.Option(help="Hold out this fold and test on it; by default, train on all.")
+    ] = None,
     preset: PresetOption = "fast",
     context: ContextOption = None,
     inputs: Annotated[
-        str, typer.Option(help="What a query is made of: action, object and image, joined by +.")
+        str, typer.Option(help="The parts of a query: action, object and image, joined by +.")
     ] = "action+object+image",
-    seed: Annotated[int, typer.Option(help="Fixes initial weights, batches and negatives.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for initial weights, batches and negatives.")] = 0,
     finetune: Annotated[bool, typer.Option("--finetune", help="Train the backbone too, on augmented pixels.")] = False,
     finetune_stage: Annotated[
         Literal["all", "last"] | None,
-        typer.Option(help="The same with all stages of the backbone, or with its last one.", show_default=False),
+        typer.Option(help="Train all stages of the backbone, or only the last one.", show_default=False),
     ] = None,
     precision: PrecisionOption = "fp32",
     views: ViewsOption = 1,
-    epochs: Annotated[int | None, typer.Option(help="Instead of the preset's.", min=1)] = None,
-    recipes_per_batch: Annotated[int | None, typer.Option(help="Likewise, over all processes.", min=1)] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Likewise.")] = None,
-    accumulate: Annotated[int | None, typer.Option(help="Batches an update.", min=1)] = None,
-    max_grad_norm: Annotated[float | None, typer.Option(help="Clip gradients to this length.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs; overrides the preset.", min=1)] = None,
+    recipes_per_batch: Annotated[
+        int | None, typer.Option(help="Recipes per batch, over all processes; overrides the preset.", min=1)
+    ] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Learning rate; overrides the preset.")] = None,
+    accumulate: Annotated[int | None, typer.Option(help="Batches per update.", min=1)] = None,
+    max_grad_norm: Annotated[float | None, typer.Option(help="Clip gradients to this norm.")] = None,
     mixed_precision: Annotated[str | None, typer.Option(help="no, bf16 or fp16.")] = None,
     evaluate_every: Annotated[
         int | None, typer.Option(help="Epochs between tests on the fold; the best model is kept in OUT/best.", min=0)
@@ -123,14 +128,14 @@ def train(
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
     tracker: Annotated[list[str] | None, typer.Option(help="Log to this, such as tensorboard.")] = None,
-    push_to: Annotated[str | None, typer.Option(help="OWNER/NAME on the Hub for the finished model.")] = None,
+    push_to: Annotated[str | None, typer.Option(help="Push the finished model to OWNER/NAME on the Hub.")] = None,
 ) -> None:
     """Train one model; run the same command again to resume.
 
     The backbone is frozen and its features come from the cache, unless you fine-tune it: then frames are decoded,
-    augmented and sent through it in every step.
+    augmented and sent through it at every step.
 
-    With several GPUs or machines (docs/training.md has a file for each case):
+    With several GPUs or machines (docs/training.md lists a config file for each case):
 
         accelerate launch -m recipeflow.cli train vrf --out run
 
@@ -203,20 +208,22 @@ def evaluate(
     model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = DEFAULT_MODEL,
     fold: Annotated[
         int | None,
-        typer.Option(help="The fold that the model was not trained on; none for another dataset.", show_default=False),
+        typer.Option(
+            help="The fold that the model was not trained on; omit it for another dataset.", show_default=False
+        ),
     ] = None,
     candidates: Annotated[
         Literal["release", "fold"],
-        typer.Option(help="Without --fold: rank all images of the release, or those of each query's own fold."),
+        typer.Option(help="Without --fold: rank all images of the release, or only those of the query's fold."),
     ] = "release",
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
 ) -> None:
-    """Rank images with a saved model; print figures as JSON.
+    """Rank images with a saved model; print metrics as JSON.
 
-    Of the dataset that a model was trained on, name the fold that was held out. A dataset that it has never seen is
-    tested whole: every row that has what the model needs asks among all images, or, with --candidates fold, among
-    those of its own fold, so that the figures compare with an experiment's; then mean and deviation are printed too.
+    For the dataset that the model was trained on, pass the fold that was held out. A dataset that it has never seen is
+    tested as a whole: every row that has the model's inputs is ranked against all images or, with --candidates fold,
+    against those of its own fold. The latter is comparable with an experiment, and prints mean and deviation too.
 
     Example:  vrf evaluate vrf --model run/model --fold 0
     """
@@ -241,7 +248,7 @@ def evaluate(
     if seen := sorted(seen_folds(network.config, dataset_digest(dataset)) & set(folds)):
         errors.print(
             f"warning: the model was trained on fold {', '.join(map(str, seen))} of this dataset: these figures do "
-            "not tell how it does on recipes that it has not seen",
+            "not show how it does on unseen recipes",
             markup=False,
             soft_wrap=True,
         )
@@ -263,17 +270,19 @@ def experiment(
     rows: Annotated[str, typer.Option(help="Rows of the table, joined by commas.")] = "random,text,image,both",
     folds: Annotated[str, typer.Option(help="Which folds, such as 0,1,2; all ten by default.")] = "",
     inner: Annotated[
-        bool, typer.Option("--inner", help="Leave each fold alone and test on the next one: to choose settings.")
+        bool, typer.Option("--inner", help="Leave each fold out and test on the next one, to choose settings.")
     ] = False,
-    workers: Annotated[int | None, typer.Option(help="Processes; one per core or GPU by default.", min=1)] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of processes; one per core or GPU by default.", min=1)
+    ] = None,
     backbone: BackboneOption = OFFLINE_BACKBONE,
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Run the paper's experiment, beside the paper's figures.
+    """Run the paper's experiment, and compare with the paper.
 
-    It is a cross-validation for every set of inputs. Rows: random, text, image, both (the paper's), verb, object,
+    A cross-validation for every set of inputs. Rows: random, text, image, both (the paper's), verb, object,
     verb-image. Finished folds are not run again.
 
     Example:  vrf experiment vrf --folds 0,1,2 --out experiment
@@ -303,19 +312,19 @@ def experiment(
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A folder that vrf experiment wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A folder written by vrf experiment.")],
     dataset: Annotated[
         Path | None,
-        typer.Option(help="The dataset it was run on, for words and pictures; as results.json has it by default."),
+        typer.Option(help="The dataset it was run on, for words and pictures; default: see results.json."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The page; report.html in the folder by default.", show_default=False)
+        Path | None, typer.Option(help="The page to write; report.html in the folder by default.", show_default=False)
     ] = None,
 ) -> None:
-    """Make the page of an experiment again.
+    """Write an experiment's report page again.
 
-    It has tables, curves, queries with pictures, accuracy by word and a map. It is one file that needs no network and
-    runs no script; `vrf experiment` writes it too.
+    It shows tables, curves, queries with pictures, accuracy by word and a map, in one file that needs no network and
+    runs no script. `vrf experiment` writes it too.
 
     Example:  vrf report experiment --dataset vrf
     """
@@ -334,8 +343,10 @@ def report(
 
 def compare(
     first: Annotated[Path, typer.Argument(metavar="FIRST", help="The folder of an experiment.", show_default=False)],
-    second: Annotated[Path, typer.Argument(metavar="SECOND", help="Another, on the same images.", show_default=False)],
-    row: Annotated[str, typer.Option(help="Which row of their tables.")] = "both",
+    second: Annotated[
+        Path, typer.Argument(metavar="SECOND", help="Another one, on the same images.", show_default=False)
+    ],
+    row: Annotated[str, typer.Option(help="The row of the table to compare.")] = "both",
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Commands that read annotations closely: ``program`` and ``agreement``."""
+"""Commands that analyse annotations: ``program`` and ``agreement``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from recipeflow.errors import UsageError
 def program(
     release: ReleaseArgument,
     recipe_id: Annotated[
-        str | None, typer.Argument(metavar="RECIPE_ID", help="One recipe; without it, a survey of all.")
+        str | None, typer.Argument(metavar="RECIPE_ID", help="One recipe; without it, a survey of all recipes.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; the survey then holds all programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; the survey then includes all programs.")
+    ] = False,
 ) -> None:
     """Print a recipe as a cooking program, or survey a release.
 
-    The program is made of the flow graph: inputs are the foods of the ingredient list, steps are the actions,
-    arguments are the flows. Where a release has no text, word ids stand for it. The survey counts the recipes that end
-    in one dish, and names the rest.
+    The program is made from the flow graph: inputs are the foods of the ingredient list, steps are the actions,
+    arguments are the flows. Without text, word ids are shown instead. The survey counts the recipes that end in one
+    dish, and lists the others.
 
     Example:  vrf program kitchen kitchen-0-0003
     """
@@ -50,16 +52,16 @@ def program(
 
 
 def agreement(
-    first: Annotated[str, typer.Argument(metavar="A", help="A release folder or DB:LAYER, taken as the truth.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A release folder or DB:LAYER, used as the truth.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another annotation of the same words.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
 ) -> None:
     """Compare two annotations of the same recipes.
 
-    Prints the paper's precision, recall and F-measure. One row each for r-NEs, flows and images, and a table for each
-    of them by tag, label and kind of image. Recipes that only one of the two has are named. A layer of vrf annotate is
-    given as annotations.db:alice.
+    Prints the paper's precision, recall and F-measure: one row each for r-NEs, flows and images, and a table for each
+    by tag, label and kind of image. Recipes that only one of the two has are listed. Write a layer of vrf annotate as
+    annotations.db:alice.
 
     Example:  vrf agreement first second --markdown > AGREEMENT.md
     """

@@ -1,4 +1,4 @@
-"""Commands that ask a trained model: ``index``, ``calibrate`` and ``search``."""
+"""Commands that query a trained model: ``index``, ``calibrate`` and ``search``."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from recipeflow.training.saved_model import DEFAULT_MODEL
 
 WeightsFileOption = Annotated[
     str | None,
-    typer.Option("--weights", help="Weights that the backbone was begun with, if from a file.", show_default=False),
+    typer.Option("--weights", help="The backbone's initial weights, if they came from a file.", show_default=False),
 ]
 
 
 def index(
     dataset: DatasetArgument,
-    model: Annotated[Path, typer.Option(help="The folder of a saved model; the index goes into it.")] = Path(
+    model: Annotated[Path, typer.Option(help="The folder of a saved model; the index is saved in it.")] = Path(
         DEFAULT_MODEL
     ),
     weights: WeightsFileOption = None,
@@ -38,8 +38,8 @@ def index(
 ) -> None:
     """Embed the images of a dataset, for search.
 
-    `vrf search` and the model's pipeline find their answers among its post-action images. The index is a folder beside
-    the model's weights and is pushed and pulled with them. It holds the images.
+    `vrf search` and the model's pipeline find their answers among its post-action images. The index is a folder next
+    to the model's weights, and is pushed and pulled with them. It contains the images.
 
     Example:  vrf index vrf --model run/model
     """
@@ -60,32 +60,33 @@ def index(
 
 def calibrate(
     dataset: DatasetArgument,
-    model: Annotated[Path, typer.Option(help="The folder of a saved model; calibration.json goes into it.")] = Path(
+    model: Annotated[Path, typer.Option(help="The folder of a saved model; calibration.json is saved in it.")] = Path(
         DEFAULT_MODEL
     ),
     fold: Annotated[
-        int | None, typer.Option(help="The fold that was held out in training, as is the default.", show_default=False)
+        int | None, typer.Option(help="The fold to use; by default the one held out in training.", show_default=False)
     ] = None,
     unseen: Annotated[
-        bool, typer.Option("--unseen", help="This is another release, of which the model has seen no recipe.")
+        bool, typer.Option("--unseen", help="The dataset is another release; the model has seen none of it.")
     ] = False,
     right: Annotated[
-        float, typer.Option(help="The share of right answers among those that the model is sure of.")
+        float, typer.Option(help="Target accuracy among the answers above the confidence threshold.")
     ] = 0.5,
     plot: Annotated[
-        Path | None, typer.Option(help="The plot; calibration.png beside the model by default.", show_default=False)
+        Path | None,
+        typer.Option(help="The plot to write; calibration.png next to the model by default.", show_default=False),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
 ) -> None:
-    """Find out how sure a model may be of its answers.
+    """Calibrate the confidence of a model's answers.
 
-    This is measured on recipes that it was not trained on. A temperature turns similarities into probabilities, and a
-    least confidence tells when to say "not sure". Both are fitted for each kind of query that the model can take, with
-    or without a picture and a context, on every second recipe of the fold; the figures printed are those of the other
-    recipes. From then on `vrf search` gives a confidence with each answer.
+    Uses recipes that the model was not trained on. A temperature turns similarities into probabilities; below a
+    confidence threshold a search answers "not sure". Both are fitted for each kind of query that the model can take,
+    with or without a picture and a context, on every second recipe of the fold, and measured on the other recipes.
+    `vrf search` then shows a confidence with each answer.
 
     Example:  vrf calibrate vrf --model run/model
     """
@@ -96,7 +97,7 @@ def calibrate(
 
     refuse_launch("vrf calibrate")
     if not 0 < right <= 1:
-        raise UsageError(f"expected --right above 0 and up to 1, a share of right answers, found {right}")
+        raise UsageError(f"expected --right above 0 and up to 1, an accuracy, found {right}")
     if fold is not None:
         split_folds(fold)
     check_dataset(dataset)
@@ -131,39 +132,43 @@ def calibrate(
         found = ", ".join(f"{kind.fitted_on} ({kind.name})" for kind in few)
         _announce(
             f"warning: expected at least {FEW} queries to fit on, found {found}; such temperatures are uncertain: "
-            "take a larger dataset, or a fold with more recipes"
+            "use a larger dataset, or a fold with more recipes"
         )
     for kind in calibrated.never_sure:
-        _announce(f"no confidence is right {right:.0%} of the time ({kind.name}): a search will never be sure")
+        _announce(
+            f"no confidence threshold reaches an accuracy of {right:.0%} ({kind.name}): a search will never be sure"
+        )
 
 
 def search(
-    action: Annotated[str | None, typer.Option(help="The verb; words with spaces between them.")] = None,
-    object: Annotated[str | None, typer.Option(help="What it is done to, likewise.")] = None,
-    image: Annotated[Path | None, typer.Option(help="A picture of that before the action.")] = None,
+    action: Annotated[str | None, typer.Option(help="The verb; words separated by spaces.")] = None,
+    object: Annotated[str | None, typer.Option(help="The object; words separated by spaces.")] = None,
+    image: Annotated[Path | None, typer.Option(help="A picture of the object before the action.")] = None,
     context: Annotated[
         list[str] | None,
-        typer.Option(help="More about the action, for a model of preset best: modifier=薄く; repeat it for more."),
+        typer.Option(help="More about the action, for models of preset best: modifier=薄く; can be repeated."),
     ] = None,
     model: Annotated[str, typer.Option(help="A saved model: its folder or its name on the Hub.")] = DEFAULT_MODEL,
     dataset: Annotated[
         Path | None,
         typer.Option(help="Search this dataset folder instead of the model's own index.", show_default=False),
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="How many answers.", min=1)] = 5,
+    k: Annotated[int, typer.Option("-k", help="Number of answers.", min=1)] = 5,
     min_confidence: Annotated[
         float | None,
-        typer.Option(help="Say 'not sure' below this; as `vrf calibrate` found by default.", show_default=False),
+        typer.Option(
+            help="Say 'not sure' below this; default: the threshold found by vrf calibrate.", show_default=False
+        ),
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw query and answers into this PNG file.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the query and its answers into this PNG file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
     weights: WeightsFileOption = None,
     cache: CacheOption = None,
 ) -> None:
     """Ask what an object will look like after an action.
 
-    Ask with words, a picture or both, as the model was trained. A model that `vrf calibrate` has seen tells how likely
-    each answer is right, and says when it is not sure.
+    Ask with words, a picture or both, as the model was trained. After `vrf calibrate`, each answer comes with the
+    probability that it is right, and the model says when it is not sure.
 
     Example:  vrf search --action 千切り --object キャベツ --image cabbage.jpg \\
                 --picture found.png
@@ -201,14 +206,14 @@ def search(
 
 
 def _check_search(query: dict[str, Any], model: str, dataset: Path | None, picture: Path | None) -> None:
-    """Refuse what cannot work before a second is spent on loading libraries and the model."""
+    """Refuse what cannot work before spending time on loading libraries and the model."""
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.files import check_writable
     from recipeflow.images import check_picture
     from recipeflow.training.saved_model import check_index, find_model_folder
 
     if all(value is None for value in query.values()):
-        raise UsageError("expected a query, found none; give --action, --object or --image")
+        raise UsageError("expected a query, found none; pass --action, --object or --image")
     if query["image"] is not None:
         check_picture(query["image"])
     folder = find_model_folder(model)
@@ -221,20 +226,20 @@ def _check_search(query: dict[str, Any], model: str, dataset: Path | None, pictu
 
 
 def _check_own_model(model: Path) -> None:
-    """Refuse a model that is not a folder here, or one that nothing can be added to."""
+    """Refuse a model that is not a local, writable folder."""
     from recipeflow.files import check_writable
     from recipeflow.training.saved_model import find_model_folder
 
     if find_model_folder(model) is None:
         raise UsageError(
-            f"expected the folder of a saved model, found none at {model}; for a model on the Hub, fetch it first: "
+            f"expected the folder of a saved model, found none at {model}; for a model on the Hub, pull it first: "
             f"`vrf pull model {model} FOLDER`"
         )
     check_writable(model)
 
 
 def _parse_context(options: list[str] | None) -> dict[str, str] | None:
-    """Words by the part they play, as they are written on the command line; several of one part go together."""
+    """Parse ``role=words`` options; words of the same role are joined."""
     parts = [option.partition("=") for option in options or ()]
     if wrong := [role for role, sign, words in parts if not (role.strip() and sign and words.strip())]:
         raise UsageError(f"expected --context as a role and words, such as modifier=薄く, found {wrong[0]!r}")
@@ -262,7 +267,7 @@ def _print_answers(rows: list[dict[str, Any]], candidates: int) -> None:
     ]
     columns = ("", "score", *(["confidence"] if judged else []), "action", "object", "recipe")
     if judged and not rows[0]["sure"]:
-        output.print(f"not sure: the first answer is right with a probability of {rows[0]['confidence']:.0%} only")
+        output.print(f"not sure: the first answer is right with a probability of only {rows[0]['confidence']:.0%}")
     output.print(Table(title, columns, lines).rich())
 
 

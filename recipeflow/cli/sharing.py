@@ -21,7 +21,7 @@ push = App(no_args_is_help=True, help="Send a dataset or a model to the Hub, as 
 pull = App(no_args_is_help=True, help="Fetch a dataset or a model from the Hub into a folder.")
 
 RepoArgument = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository.", show_default=False)]
-PublicOption = Annotated[bool, typer.Option("--public", help="Show it to everyone; private without this.")]
+PublicOption = Annotated[bool, typer.Option("--public", help="Make it public; private by default.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="List what would be sent, and send nothing.")]
 FramesOption = Annotated[
     bool,
@@ -35,7 +35,7 @@ OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace what
 
 @push.command("dataset")
 def push_dataset(
-    folder: Annotated[Path, typer.Argument(metavar="VRF", help="A dataset folder, as vrf build writes it.")],
+    folder: Annotated[Path, typer.Argument(metavar="VRF", help="A dataset folder, as written by vrf build.")],
     repo: RepoArgument,
     public: PublicOption = False,
     dry_run: DryRunOption = False,
@@ -44,8 +44,9 @@ def push_dataset(
 ) -> None:
     """Send a dataset to the Hub: all three tables and the card.
 
-    It is one commit: whoever loads the dataset meanwhile gets the old one or the new one. What is there already is not
-    sent again, and after an interruption the same command goes on. Log in first, with `hf auth login`.
+    This makes one commit: anyone who loads the dataset meanwhile gets either the old version or the new one. Files
+    that are already there are not sent again, and after an interruption the same command resumes. Log in first,
+    with `hf auth login`.
 
     Example:  vrf push dataset vrf OWNER/NAME
     """
@@ -64,9 +65,9 @@ def push_model(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
     repo: RepoArgument,
     results: Annotated[Path | None, typer.Option(help="The results.json of vrf experiment, for the card.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="What it learned from: OWNER/NAME, or a folder.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="Queries and answers, as vrf search --picture draws.")] = None,
-    licence: Annotated[str, typer.Option(help="Of the weights, as the Hub spells it.")] = "mit",
+    dataset: Annotated[str | None, typer.Option(help="The training dataset: OWNER/NAME, or a folder.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Queries and answers, drawn by vrf search --picture.")] = None,
+    license: Annotated[str, typer.Option(help="License of the weights, by the Hub's identifier.")] = "mit",
     public: PublicOption = False,
     dry_run: DryRunOption = False,
     official_frames: FramesOption = False,
@@ -74,7 +75,7 @@ def push_model(
 ) -> None:
     """Send a model to the Hub, with code, index and card.
 
-    The card shows the results of an experiment beside the paper's, or else the run's own figures.
+    The card shows an experiment's results beside the paper's, or the run's own metrics without --results.
 
     Example:  vrf push model run OWNER/NAME --dataset OWNER/DATASET \\
                 --results experiment/results.json
@@ -94,7 +95,7 @@ def push_model(
             results=results,
             dataset=dataset,
             picture=picture,
-            licence=licence,
+            license=license,
             private=not public,
             dry_run=dry_run,
             allow_official_frames=official_frames,
@@ -107,7 +108,7 @@ def push_model(
 def pull_dataset(
     repo: RepoArgument, folder: TargetArgument, revision: RevisionOption = None, overwrite: OverwriteOption = False
 ) -> None:
-    """Fetch a dataset into a folder, which appears once it is whole.
+    """Fetch a dataset into a folder, which appears when it is complete.
 
     Example:  vrf pull dataset OWNER/NAME vrf
     """
@@ -121,7 +122,7 @@ def pull_dataset(
 def pull_model(
     repo: RepoArgument, folder: TargetArgument, revision: RevisionOption = None, overwrite: OverwriteOption = False
 ) -> None:
-    """Fetch a model into a folder, which appears once it is whole.
+    """Fetch a model into a folder, which appears when it is complete.
 
     Example:  vrf pull model OWNER/NAME model
     """
@@ -132,7 +133,7 @@ def pull_model(
 
 
 def _transfer(work: Callable[[], Any]) -> Any:
-    """Do it with a progress bar where there is somebody to watch it, and stop at once at Ctrl-C."""
+    """Show progress bars only on a terminal, and stop at once on Ctrl-C."""
     from huggingface_hub.utils import disable_progress_bars
 
     from recipeflow.progress import has_terminal
@@ -147,10 +148,10 @@ def _transfer(work: Callable[[], Any]) -> Any:
 
 
 def _stop(number: int, frame: object) -> None:
-    """End the process: the client's threads would first finish their files, and nothing here needs them to."""
-    from recipeflow.hub_client import GO_ON
+    """Exit at once: the client's threads would first finish their files, which is not needed."""
+    from recipeflow.hub_client import RESUME
 
-    errors.print(f"\ninterrupted; {GO_ON}", soft_wrap=True)
+    errors.print(f"\ninterrupted; {RESUME}", soft_wrap=True)
     os._exit(130)
 
 

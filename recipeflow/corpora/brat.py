@@ -1,7 +1,7 @@
-"""brat standoff: ``<id>.txt`` and ``<id>.ann``, with the ``annotation.conf`` by which brat shows them.
+"""brat standoff: ``<id>.txt`` and ``<id>.ann``, with the ``annotation.conf`` that brat needs.
 
 The text is one line of the recipe per line, ingredients first; offsets count its characters. Entities are ``T`` lines,
-flows ``R`` lines. brat knows no frames: they are notes on the action, one for each object.
+flows ``R`` lines. brat has no frames: they are notes on the action, one per object.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _span(recipe: Recipe, entity: Entity) -> tuple[int, int]:
 
 
 def configuration() -> str:
-    """What brat has to know of tags and labels."""
+    """The ``annotation.conf`` with tags and labels."""
     ends = "Arg1:<ENTITY>, Arg2:<ENTITY>"
     relations = "\n".join(f"{label}\t{ends}" for label in LABELS)
     return f"[entities]\n{chr(10).join(TAGS)}\n\n[relations]\n{relations}\n\n[events]\n\n[attributes]\n"

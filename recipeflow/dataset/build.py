@@ -1,10 +1,10 @@
-"""A release folder to a dataset repository, as the Hub expects it: Parquet shards per config and a dataset card.
+"""Build a dataset repository for the Hub from a release folder: Parquet shards per config and a dataset card.
 
 ::
 
     vrf/README.md   vrf_build.json   <config>/train-00000-of-0000N.parquet
 
-Everything is written aside and renamed into place at the end, so that a killed build leaves nothing half-written.
+Everything is written to a temporary folder and renamed at the end, so that a killed build leaves nothing incomplete.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from recipeflow.tables import Table
 from vrf_dataset import FEATURES, VRFDataset
 
 WORK = ".work"
-"""Scratch space inside the staged folder; it goes away with it even if the build is killed."""
+"""Scratch space inside the staged folder; removed with it even if the build is killed."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """A finished build: where it lies, what its manifest says, and the problems of the recipes left out."""
+    """A finished build: its folder, its manifest, and the problems of the recipes left out."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -46,11 +46,9 @@ class Build:
 
     @property
     def left_out(self) -> list[str]:
-        """The ids of the recipes that were left out."""
         return self.manifest["left_out"]
 
     def table(self) -> Table:
-        """What was written, to be printed."""
         configs = self.manifest["configs"].items()
         rows = [(name, row["rows"], len(row["files"]), row["bytes"]) for name, row in configs]
         return Table(str(self.folder), ("config", "rows", "files", "bytes"), rows)
@@ -69,17 +67,17 @@ def build_dataset(
     """Write the three tables of a release, and their card, into the folder ``out``.
 
     Args:
-        release: The release folder; the default kitchen is cooked if there is none.
-        out: Where to; it appears only when everything is written.
-        skip_bad: Leave recipes with problems out, instead of refusing the release. Folds are dealt over the others.
+        release: The release folder; by default, the default kitchen is cooked.
+        out: The folder to write; it appears only when everything is written.
+        skip_bad: Leave out recipes with problems instead of refusing the release. Folds are assigned to the others.
         overwrite: Replace an earlier build.
         num_proc: Number of processes.
-        max_shard_size: Cut Parquet files at about this size.
+        max_shard_size: Split Parquet files at about this size.
         announce: Called with the name of every step before it starts.
 
     Raises:
         InvalidReleaseError: With every problem of the release, as ``check_release`` finds them.
-        OutputExistsError: Where ``out`` is there already and may not be replaced.
+        OutputExistsError: If ``out`` exists and may not be replaced.
     """
     out = Path(out)
     _check_options(release, out, num_proc, max_shard_size)
@@ -100,7 +98,7 @@ def build_dataset(
 
 def _check_options(release: str | Path | None, out: Path, num_proc: int | None, max_shard_size: str) -> None:
     if num_proc is not None and num_proc < 1:
-        raise UsageError(f"expected at least one process, found {num_proc}; give a number from 1")
+        raise UsageError(f"expected at least one process, found {num_proc}; pass a number from 1")
     try:
         convert_file_size_to_int(max_shard_size)
     except ValueError:
@@ -116,14 +114,14 @@ def _check_options(release: str | Path | None, out: Path, num_proc: int | None, 
 def _cook(folder: Path) -> Path:
     from recipeflow.kitchen import cook_release
 
-    cook_release(folder, used_only=True)  # in-between frames are in none of the tables
+    cook_release(folder, used_only=True)  # frames in between are in none of the tables
     return folder
 
 
 def _write_valid(writer: _TableWriter, skip_bad: bool) -> tuple[dict[str, DatasetInfo], tuple[ReleaseProblem, ...]]:
     """Write the tables; with ``skip_bad`` once more, without the recipes that turned out to be bad.
 
-    A valid release is checked by writing it, which reads every frame once. Only where that fails is the whole release
+    A valid release is checked by writing it, which reads every frame once. Only if that fails, the whole release is
     checked, for the full list.
     """
     try:
@@ -134,13 +132,13 @@ def _write_valid(writer: _TableWriter, skip_bad: bool) -> tuple[dict[str, Datase
         if not problems:
             raise
     if not skip_bad:
-        raise InvalidReleaseError(problems, "Mend them, or leave those recipes out with --skip-bad.")
+        raise InvalidReleaseError(problems, "Fix them, or leave those recipes out with --skip-bad.")
     try:
         return writer.write(exclude=tuple(_recipe_ids(problems))), tuple(problems)
     except EmptyReleaseError:
-        raise InvalidReleaseError(problems, "Every recipe has problems, so that none would be left.") from None
+        raise InvalidReleaseError(problems, "Every recipe has problems, so none would be left.") from None
     except (ReleaseProblem, InvalidReleaseError):
-        advice = "Some concern the release as a whole, and leaving recipes out does not help: mend those."
+        advice = "Some concern the release as a whole, and leaving recipes out does not help: fix those."
         raise InvalidReleaseError(problems, advice) from None
 
 
@@ -162,14 +160,14 @@ class _TableWriter:
         """Write all tables without the recipes to exclude; features and sizes by config."""
         self.announce("parse")
         parsed = self.folder / WORK / "parsed"
-        shutil.rmtree(parsed, ignore_errors=True)  # what a failed first attempt has left
+        shutil.rmtree(parsed, ignore_errors=True)  # left by a failed first attempt
         ParsedRelease.write(self.release, parsed, exclude)
         return {config: self._write_config(config, parsed) for config in FEATURES}
 
     def _write_config(self, config: str, parsed: Path) -> DatasetInfo:
         self.announce(config)
         work = self.folder / WORK / "datasets"
-        shutil.rmtree(work, ignore_errors=True)  # datasets would take up what a failed first attempt has left
+        shutil.rmtree(work, ignore_errors=True)  # datasets would reuse what a failed first attempt left
         builder = VRFDataset(
             config_name=config, data_dir=self.release, cache_dir=str(work / "cache"), parsed=str(parsed)
         )
@@ -188,7 +186,7 @@ class _TableWriter:
 
 
 def _contents(folder: Path) -> Contents:
-    """Count in the written rows what the card tells. Of the images only their names are read, not the bytes."""
+    """Count in the written rows what the card shows. Of the images only the names are read, not the bytes."""
     sides = ("pre_image", "post_image")
     images: Counter[tuple[bool, ...]] = Counter()
     written = DatasetFolder(folder)
@@ -230,5 +228,5 @@ def _manifest(
 
 def _to_json(manifest: dict[str, Any]) -> str:
     text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
-    # A bad recipe's id may hold half of a surrogate pair, which is not UTF-8; escaped it still is JSON.
+    # A bad recipe's id may contain half of a surrogate pair, which is not UTF-8; escaped, it is still JSON.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""What a built dataset holds, as one number: so that a run or a model knows its own dataset again."""
+"""A digest of a built dataset's content, so that a run or a model recognises its own dataset."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ COLUMNS = {
     FLOW_GRAPHS: ["recipe_id", "nodes", "edges"],
     PAIRS: ["recipe_id", "fold", "action_id", "object_id", "pre_frame", "post_frame"],
 }
-"""Everything that training reads, but for the images."""
+"""Everything that training reads, except the images."""
 
 WORDS = ["action", "object"]
-"""What it reads of ``image_pairs`` as well, where there are no flow graphs."""
+"""What it also reads from ``image_pairs`` if there are no flow graphs."""
 
 
 def dataset_digest(dataset: str | Path) -> str:
     """SHA-256 of words, flows, folds and images, in the order of the rows.
 
-    It goes by content and not by files, so that the same release built again, or on another machine, is the same.
+    It depends on content and not on files, so that the same release built again, or on another machine, has the same.
 
     Raises:
-        DatasetFolderError: If there is no such dataset, or it holds no image.
+        DatasetFolderError: If there is no such dataset, or it has no image.
     """
     index = index_frames(Path(dataset))
     digest = hashlib.sha256(b"".join(index.digests))

@@ -1,4 +1,4 @@
-"""A built dataset on disk: three tables as Parquet files, and a manifest of what was built. The one reader of both.
+"""A built dataset on disk: three tables as Parquet files, and a manifest of the build. The only reader of both.
 
 ::
 
@@ -24,14 +24,14 @@ PAIRS, RECIPES, FLOW_GRAPHS = "image_pairs", "recipes", "flow_graphs"
 TABLES = (PAIRS, RECIPES, FLOW_GRAPHS)
 
 MANIFEST = "vrf_build.json"
-"""What was built from what; only ``vrf build`` writes it, so a folder that has it may be replaced."""
+"""The manifest of a build; only ``vrf build`` writes it, so a folder that has it may be replaced."""
 
 OFFICIAL_SITE = "kurashiru.com"
 """Where the official release's videos are from."""
 
 
 class DatasetFolder:
-    """The tables of a dataset and what its manifest says; nothing is read before it is asked for.
+    """The tables and the manifest of a dataset; read lazily.
 
     Args:
         path: The folder.
@@ -41,10 +41,10 @@ class DatasetFolder:
         self.path = Path(path)
 
     def has(self, table: str) -> bool:
-        """Whether there is such a table: of tables in memory, only ``image_pairs`` has to be there.
+        """Whether there is such a table: a dataset from memory needs only ``image_pairs``.
 
         Raises:
-            DatasetFolderError: If ``vrf build`` wrote the folder, which always writes all of them.
+            DatasetFolderError: If it is missing in a folder of ``vrf build``, which always writes all of them.
         """
         found = bool(self._files(table))
         if not found and self.manifest.is_file():
@@ -75,7 +75,7 @@ class DatasetFolder:
             raise _unreadable(path, error) from error
 
     def columns(self, table: str, names: Sequence[str]) -> dict[str, list[Any]]:
-        """Columns of a table, whole; of an image, ``pre_image.path`` is its name alone.
+        """Whole columns of a table; ``pre_image.path`` reads only the name of an image.
 
         Raises:
             DatasetFolderError: If there is no such table or column.
@@ -112,7 +112,7 @@ class DatasetFolder:
                 raise _unreadable(path, error) from error
 
     def groups(self, table: str = PAIRS) -> Iterator[tuple[Path, int, int]]:
-        """The row groups of a table: file, number and how many rows; no row is read."""
+        """The row groups of a table: file, number and number of rows; no row is read."""
         for path in self.files(table):
             about = pq.read_metadata(path)
             for group in range(about.num_row_groups):
@@ -120,15 +120,15 @@ class DatasetFolder:
 
     @property
     def manifest(self) -> Path:
-        """The file that says what was built; a dataset that comes from elsewhere has none."""
+        """The manifest's path; a dataset from elsewhere has none."""
         return self.path / MANIFEST
 
     @cached_property
     def info(self) -> ReleaseInfo:
-        """What the manifest says of the release that was built; a dataset without one says nothing.
+        """The manifest's information on the release; empty without a manifest.
 
         Raises:
-            DatasetFolderError: If the manifest is not one.
+            DatasetFolderError: If the manifest is invalid.
         """
         if not self.manifest.exists():
             return ReleaseInfo()
@@ -136,20 +136,20 @@ class DatasetFolder:
             return ReleaseInfo(**json.loads(self.manifest.read_text(encoding="utf-8"))["release"])
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise DatasetFolderError(
-                f"expected {self.manifest} as `vrf build` writes it, found something else ({error}); build the "
+                f"expected {self.manifest} as written by `vrf build`, found something else ({error}); build the "
                 "dataset again"
             ) from error
 
     @cached_property
     def source(self) -> str | None:
-        """Where the release is from; without a word of it, the official one is known by its recipes' addresses."""
+        """The release's source; if it is not stated, the official one is recognised by its recipes' URLs."""
         if self.info.source is None and self._files(RECIPES):
             urls = self.columns(RECIPES, ["url"])["url"]
             return "official" if any(OFFICIAL_SITE in (url or "") for url in urls) else None
         return self.info.source
 
     def has_images(self) -> bool:
-        """Whether the dataset holds a single image."""
+        """Whether the dataset has at least one image."""
         names = ["pre_image.path", "post_image.path"]
         return any(path is not None for column in self.columns(PAIRS, names).values() for path in column)
 
@@ -169,19 +169,19 @@ def _unreadable(path: Path, error: Exception) -> DatasetFolderError:
 
 
 def check_dataset(dataset: str | Path) -> None:
-    """Refuse a folder that is no dataset; a name that can only be on the Hub is looked up when it is opened."""
+    """Refuse a folder that is not a dataset; a name on the Hub is looked up when it is opened."""
     if Path(dataset).exists() or not is_hub_name(dataset):
         DatasetFolder(dataset).files()
 
 
 def no_dataset(folder: Path, missing: str) -> DatasetFolderError:
-    """The error for a folder that is no built dataset, with a way to get one that harms no folder that is there."""
-    expected = "expected a folder that `vrf build` wrote"
+    """The error for a folder that is not a built dataset; its advice never overwrites an existing folder."""
+    expected = "expected a folder written by `vrf build`"
     if (folder / "annotations.json").is_file():
         advice = f"`vrf build {folder} --out vrf` makes a dataset of it in the folder vrf"
         return DatasetFolderError(f"{expected}, found the release folder {folder}; {advice}")
     if folder.exists():
-        advice = "name another one, or build one with `vrf build RELEASE --out vrf`"
+        advice = "pass another one, or build one with `vrf build RELEASE --out vrf`"
     else:
         advice = f"build one with `vrf build RELEASE --out {folder}`"
     return DatasetFolderError(f"{expected}, found no readable {missing} in {folder}; {advice}")

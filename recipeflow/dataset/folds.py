@@ -14,10 +14,10 @@ FOLDS = 10
 
 
 def assign_folds(recipe_ids: Iterable[str]) -> dict[str, int]:
-    """Give every recipe a fold from 0 to 9.
+    """Assign a fold from 0 to 9 to every recipe.
 
-    Sizes differ by at most one. The result depends only on the set of ids, not on their order: ids are dealt out in
-    the order of their hashes, so neighbours in the file (similar recipes, one author) land in different folds.
+    Sizes differ by at most one. The result depends only on the set of ids, not on their order: folds are assigned in
+    turn, in the order of the ids' hashes, so neighbours in the file (similar recipes, one author) get different folds.
     """
     shuffled = sorted(set(recipe_ids), key=lambda recipe_id: hashlib.sha256(recipe_id.encode()).digest())
     return {recipe_id: position % FOLDS for position, recipe_id in enumerate(shuffled)}
@@ -28,7 +28,7 @@ def split_folds(fold: int, inner: bool = False) -> tuple[list[int], list[int]]:
 
     Args:
         fold: The fold that is held out.
-        inner: Leave that one alone and test on the next, so that settings can be chosen without it being seen.
+        inner: Leave that one out and test on the next, so that settings are chosen without it.
     """
     if not 0 <= fold < FOLDS:
         raise UsageError(f"expected a fold from 0 to {FOLDS - 1}, found {fold}")

@@ -1,4 +1,4 @@
-"""The frames inside a built dataset: which are the same, and where each one's bytes stand in the Parquet files."""
+"""The frames inside a built dataset: which are equal, and where their bytes are in the Parquet files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = ("pre_image", "post_image")
 
 
 class Frame(NamedTuple):
-    """An encoded frame: its SHA-256, its bytes, and where they stand."""
+    """An encoded frame: its SHA-256, its bytes, and where they are."""
 
     digest: bytes
     data: bytes
@@ -29,7 +29,7 @@ class Frame(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where the bytes of a frame stand: row of a row group of a file, and the row's number in the whole table."""
+    """Where the bytes of a frame are: row of a row group of a file, and the row's number in the whole table."""
 
     file: str
     group: int
@@ -40,13 +40,13 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class FrameIndex:
-    """The unique frames of a dataset, in the order in which its files hold them.
+    """The unique frames of a dataset, in the order of its files.
 
     Attributes:
         digests: SHA-256 of each frame's encoded bytes.
-        places: Where each one stands first.
+        places: The first place of each.
         pre: For each row of the table the frame of its pre-action image, by position; -1 where there is none.
-        post: Likewise for the post-action image.
+        post: The same for the post-action image.
     """
 
     digests: list[bytes]
@@ -59,7 +59,7 @@ def index_frames(dataset: Path) -> FrameIndex:
     """Hash every image of ``image_pairs``; none is decoded, and one row group at a time is in memory.
 
     Raises:
-        DatasetFolderError: If there is no such table, or not a single image in it.
+        DatasetFolderError: If there is no such table, or no image in it.
     """
     positions: dict[bytes, int] = {}
     places: list[Place] = []
@@ -106,7 +106,7 @@ def image_bytes(column: pa.ChunkedArray, path: Path, first: int) -> pa.ChunkedAr
 
 
 def read_frames(dataset: Path, index: FrameIndex, wanted: Sequence[int]) -> Iterator[Frame]:
-    """The frames at these positions, which are in order; only row groups that hold some of them are read.
+    """The frames at these positions, which are sorted; only row groups with some of them are read.
 
     Raises:
         DatasetFolderError: If the files are not those that were indexed.
@@ -122,11 +122,11 @@ def read_frames(dataset: Path, index: FrameIndex, wanted: Sequence[int]) -> Iter
 
 
 def make_frame(index: FrameIndex, position: int, data: bytes | None) -> Frame:
-    """A frame of the index from the bytes that were found in its place, if they are still the same."""
+    """A frame of the index from the bytes found in its place, if they are still the same."""
     place, digest = index.places[position], index.digests[position]
     if data is None or hashlib.sha256(data).digest() != digest:
         raise DatasetFolderError(
-            f"expected row {place.number} of {PAIRS} to stay as it was, found another {place.column}; was the "
+            f"expected row {place.number} of {PAIRS} to stay unchanged, found another {place.column}; was the "
             "dataset rebuilt meanwhile, or does a machine have another copy of it? Start again"
         )
     return Frame(digest, data, f"{PAIRS}/{place.file}", f"row {place.number}, {place.column}")

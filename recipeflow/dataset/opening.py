@@ -2,8 +2,8 @@
 
 ::
 
-    open_dataset("vrf")                                               a folder that ``vrf build`` wrote
-    open_dataset("OWNER/NAME")                                        fetched from the Hub once, and kept in its cache
+    open_dataset("vrf")                                               a folder written by ``vrf build``
+    open_dataset("OWNER/NAME")                                        fetched from the Hub once, and cached
     open_dataset(pairs)                                               a ``datasets.Dataset``, as image_pairs
     open_dataset({"image_pairs": pairs, "flow_graphs": graphs})       with the tables that a context is read from
 """
@@ -20,7 +20,7 @@ import pyarrow as pa
 from recipeflow.dataset.folder import FLOW_GRAPHS, MANIFEST, PAIRS, RECIPES, TABLES, DatasetFolder
 from recipeflow.errors import DatasetFolderError, HubError, OutputExistsError, UsageError
 from recipeflow.files import StagedFolder, cache_folder, write_json
-from recipeflow.hub_client import connect, is_hub_name, telling
+from recipeflow.hub_client import connect, explain_hub_errors, is_hub_name
 
 if TYPE_CHECKING:
     import datasets
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 DatasetSource: TypeAlias = Union[str, Path, "datasets.Dataset", Mapping[str, "datasets.Dataset"]]
 
 KEPT = "vrf_tables.json"
-"""The file by which a folder of kept tables is known."""
+"""The file that marks a folder of cached tables."""
 
 
 def open_dataset(dataset: DatasetSource) -> Path:
-    """The folder of a dataset, wherever that comes from.
+    """The folder of a dataset, whatever its source.
 
     Args:
         dataset: A folder; ``OWNER/NAME`` on the Hub; a ``Dataset`` with the columns of ``image_pairs``; or several of
@@ -40,7 +40,7 @@ def open_dataset(dataset: DatasetSource) -> Path:
 
     Raises:
         DatasetFolderError: If there is no such dataset, or its columns are not those of ``image_pairs``.
-        HubError: If the Hub has none of that name, or cannot be reached.
+        HubError: If the Hub has none with that name, or cannot be reached.
     """
     if isinstance(dataset, str | Path):
         folder = Path(dataset).expanduser()
@@ -54,19 +54,19 @@ def open_dataset(dataset: DatasetSource) -> Path:
 
 
 def _fetch(name: str) -> Path:
-    """A snapshot in the Hub's own cache; what an interrupted one fetched is not fetched again."""
+    """A snapshot in the Hub's own cache; an interrupted download resumes."""
     api = connect(None, needed=False)
     patterns = ["README.md", MANIFEST, *(f"{table}/*.parquet" for table in TABLES)]
     try:
-        with telling(api, name):
+        with explain_hub_errors(api, name):
             folder = Path(api.snapshot_download(name, repo_type="dataset", allow_patterns=patterns))
     except HubError as error:
         raise type(error)(f"expected a dataset, found no folder {name} here; looked on the Hub: {error}") from error
     tables = DatasetFolder(folder)
     if not tables.has(PAIRS):
         raise DatasetFolderError(
-            f"expected {PAIRS}/*.parquet in the dataset {name} on the Hub, found none; name one that `vrf push "
-            "dataset` sent, or load it with `datasets` and pass that to `recipeflow.training.runs.start_training`"
+            f"expected {PAIRS}/*.parquet in the dataset {name} on the Hub, found none; pass one sent by `vrf push "
+            "dataset`, or load it with `datasets` and pass that to `recipeflow.training.runs.start_training`"
         )
     check_columns(tables.schema(), f"the dataset {name} on the Hub")
     return folder
@@ -76,7 +76,7 @@ def _fetch(name: str) -> Path:
 
 
 def _keep(tables: Mapping[str, datasets.Dataset]) -> Path:
-    """Write tables as a dataset folder into the cache, once for the same content."""
+    """Write tables as a dataset folder into the cache, once per content."""
     _check_tables(tables)
     prints = {name: table._fingerprint for name, table in sorted(tables.items())}
     key = hashlib.sha256(repr(prints).encode()).hexdigest()[:24]
@@ -114,7 +114,7 @@ def _check_tables(tables: Mapping[str, datasets.Dataset]) -> None:
 
 
 def _embed_files(table: datasets.Dataset) -> datasets.Dataset:
-    """The same rows with the bytes of every image inside, also of those that the table only names a file of."""
+    """The same rows with the bytes of every image, including those that are only file names."""
     from datasets.table import embed_table_storage
 
     if not any(hasattr(feature, "embed_storage") for feature in table.features.values()):
@@ -127,11 +127,11 @@ def check_context(folder: Path, context: str) -> None:
     """Refuse a context where there is no flow graph to read it from.
 
     Raises:
-        UsageError: If so.
+        UsageError: If there is none.
     """
     if context != "none" and not DatasetFolder(folder).has(FLOW_GRAPHS):
         raise UsageError(
-            f"expected the table {FLOW_GRAPHS}, which the context {context!r} is read from, found a dataset without "
+            f"expected the table {FLOW_GRAPHS}, for the context {context!r}, found a dataset without "
             f"it; in Python, pass {{'{PAIRS}': pairs, '{FLOW_GRAPHS}': graphs}}; or train with --context none"
         )
 
@@ -162,7 +162,7 @@ NEEDED: dict[str, dict[str, _Check]] = {
     FLOW_GRAPHS: {"recipe_id": _TEXT, "nodes": _LIST, "edges": _LIST},
     RECIPES: {"recipe_id": _TEXT, "ingredients": _LIST, "instructions": _LIST},
 }
-"""Everything that training reads of each table."""
+"""Everything that training reads from each table."""
 
 
 def check_columns(schema: pa.Schema, where: str, table: str = PAIRS) -> None:
@@ -175,7 +175,7 @@ def check_columns(schema: pa.Schema, where: str, table: str = PAIRS) -> None:
     for name, (meaning, fits) in NEEDED[table].items():
         if name not in schema.names:
             wrong.append(f"no column {name} ({meaning})")
-        # A column that is null in every row has no type of its own.
+        # A column that is null in every row has no type.
         elif not fits(kind := schema.field(name).type) and not pa.types.is_null(kind):
             wrong.append(f"{kind} in the column {name} ({meaning})")
     if wrong:

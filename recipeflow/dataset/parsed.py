@@ -1,4 +1,4 @@
-"""The recipes of a release as they were parsed and checked, kept on disk so that its three tables parse it once."""
+"""The parsed and checked recipes of a release, kept on disk so that its three tables parse it once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def valid_recipes(release: str | Path, exclude: Collection[str] = ()) -> Iterato
     Raises:
         InvalidReleaseError: After the last recipe, with every problem of the release.
         EmptyReleaseError: If no recipe is left.
-        UsageError: If ``exclude`` names a recipe that is not there.
+        UsageError: If ``exclude`` lists an unknown recipe.
     """
     seen: set[str] = set()
     problems: list[ReleaseProblem] = []
@@ -30,7 +30,7 @@ def valid_recipes(release: str | Path, exclude: Collection[str] = ()) -> Iterato
             if checked.recipe is not None:
                 yield checked.recipe
     if unknown := sorted(set(exclude) - seen):
-        raise UsageError(f"expected exclude to name recipes of {release}, found {', '.join(unknown)}")
+        raise UsageError(f"expected exclude to list recipes of {release}, found {', '.join(unknown)}")
     if problems:
         raise InvalidReleaseError(problems)
     if seen <= set(exclude):
@@ -39,7 +39,7 @@ def valid_recipes(release: str | Path, exclude: Collection[str] = ()) -> Iterato
 
 
 class ParsedRelease:
-    """Recipes in a folder of their own, each of which can be read alone.
+    """Parsed recipes in a folder; each can be read on its own.
 
     Args:
         folder: The folder.
@@ -68,7 +68,6 @@ class ParsedRelease:
         return {recipe_id: changes for recipe_id, (_, changes) in self._places.items()}
 
     def recipes(self, recipe_ids: Iterable[str]) -> Iterator[Recipe]:
-        """These recipes, in the order in which they are asked for."""
         with (self.folder / RECIPES).open("rb") as file:
             for recipe_id in recipe_ids:
                 file.seek(self._places[recipe_id][0])

@@ -1,4 +1,4 @@
-"""Recipes out of a built dataset: the three tables put together again, pictures read one row group at a time."""
+"""Recipes from a built dataset: the three tables joined again, pictures read one row group at a time."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from recipeflow.release.recipe import IOB2_TAGS, LABELS, Line, Recipe, word_id
 COLUMNS = {
     RECIPES: ["recipe_id", "title", "url", "ingredients", "instructions"],
     FLOW_GRAPHS: ["recipe_id", "edges"],
-    # Of the images only their names, not their bytes.
+    # Only the names of the images, not their bytes.
     PAIRS: ["recipe_id", "action_id", "pre_frame", "post_frame", "pre_image.path", "post_image.path"],
 }
 SIDES = {"pre_frame": "pre_image", "post_frame": "post_image"}
 HELD_GROUPS = 4
-"""Columns of row groups kept in memory: pictures of one recipe stand together."""
+"""Columns of row groups kept in memory: pictures of one recipe are next to each other."""
 
 Row = dict[str, Any]
 
 
 class Place(NamedTuple):
-    """Where the bytes of a frame stand in the dataset."""
+    """Where the bytes of a frame are in the dataset."""
 
     file: Path
     group: int
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 class DatasetSource:
-    """A built dataset. Recipes are streamed; where their pictures stand is noted on the way."""
+    """A built dataset. Recipes are streamed; the places of their pictures are recorded on the way."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,10 +54,10 @@ class DatasetSource:
         self._lock = threading.Lock()
 
     def recipes(self) -> Iterator[CheckedRecipe]:
-        """All recipes in the order of the tables, checked as a release is.
+        """All recipes in the order of the tables, checked like a release.
 
         Raises:
-            DatasetFolderError: Where a table cannot be read, or the tables are not of the same recipes.
+            DatasetFolderError: If a table cannot be read, or the tables are not of the same recipes.
         """
         pairs = groupby(self._rows(PAIRS), key=itemgetter("recipe_id"))
         next_id, next_pairs = next(pairs, (None, ()))
@@ -74,14 +74,14 @@ class DatasetSource:
             raise self._mixed(f"{next_id!r} out of order in image_pairs")
 
     def _rows(self, table: str) -> Iterator[Row]:
-        """The rows of a table; each knows its file and row group, and its position in that."""
+        """The rows of a table, each with its file, row group and position in that."""
         for path, group, rows in self.tables.row_groups(table, COLUMNS[table]):
             for number, row in enumerate(rows.to_pylist()):
                 yield {**row, "place": (path, group), "row": number}
 
     def _mixed(self, found: str) -> DatasetFolderError:
         return DatasetFolderError(
-            f"expected the tables in {self.folder} to hold the same recipes in the same order, found {found}; build "
+            f"expected the same recipes in the same order in all tables of {self.folder}, found {found}; build "
             "the dataset again"
         )
 
@@ -93,7 +93,7 @@ class DatasetSource:
                     places.setdefault(change[frame], Place(*change["place"], image, change["row"]))
 
     def has_picture(self, recipe: Recipe, number: int) -> bool:
-        """Whether the tables hold this frame."""
+        """Whether the tables have this frame."""
         return number in self._places.get(recipe.id, {})
 
     def picture(self, recipe: Recipe, number: int) -> bytes | None:
@@ -120,7 +120,7 @@ class DatasetSource:
 
 
 def _check(row: Row, edges: list[Row], changes: list[Row]) -> CheckedRecipe:
-    """A recipe out of its rows, through the parser that reads releases, so that it is checked as they are."""
+    """A recipe from its rows, through the parser of releases, so that it is checked like them."""
     try:
         raw = {
             "ingredients": [_raw_line(0, number, line) for number, line in enumerate(row["ingredients"])],

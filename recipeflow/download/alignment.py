@@ -10,10 +10,10 @@ Other = TypeVar("Other")
 
 
 def align(ones: Sequence[One], others: Sequence[Other], match: Callable[[One, Other], bool]) -> list[int | None]:
-    """For each of ``ones`` the position of its partner, or ``None`` where not every best alignment gives it that one.
+    """For each of ``ones`` the position of its partner, or ``None`` if the best alignments disagree on it.
 
-    The best alignments pair as many as can be paired in order. Where two of them differ, neither is proven: of two
-    lines that could both be the annotated one, none is taken.
+    The best alignments pair as many as possible in order. Where two of them differ, neither is certain: of two
+    lines that could both be the annotated one, none is used.
     """
     matches = [[match(one, other) for other in others] for one in ones]
     heads = _longest(matches)
@@ -28,7 +28,7 @@ def align(ones: Sequence[One], others: Sequence[Other], match: Callable[[One, Ot
 
 
 def _longest(matches: list[list[bool]]) -> list[list[int]]:
-    """How many pairs the first ``i`` of one side and the first ``j`` of the other have at the most."""
+    """The largest number of pairs of the first ``i`` of one side and the first ``j`` of the other."""
     width = len(matches[0]) if matches else 0
     table = [[0] * (width + 1)]
     for row in matches:

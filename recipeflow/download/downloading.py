@@ -1,11 +1,11 @@
-"""The official release, from two published files and two hundred addresses to a release folder with text and video.
+"""The official release, from two published files and two hundred URLs to a release folder with text and video.
 
 ::
 
     <out>/recipes/<id>/page.json    what the page said: written last, so that a page is fetched again until it was read
-    <out>/recipes/<id>/video.mp4    whole, or not there; ``.video.mp4.partial`` while it is on its way
+    <out>/recipes/<id>/video.mp4    complete or absent; ``.video.mp4.partial`` during the download
 
-Every step can be killed. Whoever runs the same command again goes on, and fetches nothing twice.
+Every step can be killed. Running the same command again resumes, and fetches nothing twice.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class DownloadPlan:
     """What is fetched, from where and how.
 
     Attributes:
-        annotations: A folder with the published files; they are fetched from ``address`` without it.
-        site: Another address for the pages' site: a mirror.
-        manners: How the sites are treated.
-        video_limit: The largest video that is fetched, in bytes.
+        annotations: A folder with the published files; without it, they are fetched from ``address``.
+        site: A mirror of the pages' site.
+        manners: Pauses, retries and limits for the sites.
+        video_limit: The largest video to fetch, in bytes.
     """
 
     annotations: Path | None = None
@@ -71,7 +71,7 @@ class DownloadPlan:
 
 
 def download_annotations(out: Path, plan: DownloadPlan) -> None:
-    """Begin a release folder with the annotations, which are a whole release in themselves."""
+    """Start a release folder with the annotations, which are a complete release on their own."""
     with _writing_to(out):
         _begin(out, plan)
 
@@ -82,14 +82,14 @@ def download_release(
     """Fetch the annotations, then the page and the video of every recipe, and sample the videos.
 
     Args:
-        out: The release folder; what is there already is not fetched again.
+        out: The release folder; existing files are not fetched again.
         plan: What to fetch, from where and how.
         quality: Of the frames, as JPEG files.
         used_only: Write only the annotated frames.
         workers: Processes that sample videos; as many as there are cores by default.
 
     Returns:
-        What was got and what was not. A server that wants to be left alone ends it early, and the report says so.
+        What was fetched and what was not. A long Retry-After ends the download early, and the report says so.
     """
     with _writing_to(out):
         _begin(out, plan)
@@ -126,7 +126,7 @@ def _fetch_recipes(out: Path, plan: DownloadPlan) -> DownloadReport:
 
 
 class _RecipeDownload:
-    """Fetches what one recipe lacks, and says in its outcome what could not be had."""
+    """Fetches what one recipe lacks, and records in its outcome what could not be fetched."""
 
     def __init__(self, out: Path, recipe: Recipe, outcome: RecipeOutcome, fetcher: Fetcher, video_limit: int) -> None:
         self.out = out
@@ -137,7 +137,7 @@ class _RecipeDownload:
         self.video_limit = video_limit
 
     def look(self) -> None:
-        """See what is there."""
+        """Record what is already there."""
         self.outcome.text = COMPLETE if self.recipe.has_text else MISSING
         self.outcome.video = COMPLETE if (self.home / VIDEO).is_file() else MISSING
 
@@ -158,7 +158,7 @@ class _RecipeDownload:
             self._fetch_video(note["video"])
 
     def _read_note(self) -> dict[str, Any] | None:
-        """What the page said when it was read; without its text, which may have been removed, it says nothing."""
+        """What the page said when it was read; ignored if the text files were removed since."""
         try:
             note = json.loads((self.home / NOTE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -172,7 +172,7 @@ class _RecipeDownload:
         try:
             page = read_page(source, self.outcome.url)
         except PageError as error:
-            # Not noted down: a later version of this program, or of the page, may do better.
+            # Not recorded: a later version of this program, or of the page, may do better.
             return note | {"text": self.outcome.text, "reasons": [str(error)]}
         if not self.recipe.has_text:
             fitted = fit_text(page_text(page, self.recipe), self.recipe)
@@ -185,7 +185,7 @@ class _RecipeDownload:
     def _fetch_video(self, url: str | None) -> None:
         if url is None:
             self.outcome.video = GONE
-            self.outcome.reasons.append("the page names no video")
+            self.outcome.reasons.append("the page has no video")
             return
         self.home.mkdir(parents=True, exist_ok=True)
         try:
@@ -196,7 +196,7 @@ class _RecipeDownload:
         self.outcome.video = COMPLETE
 
     def _give_up(self, error: FetchError, lost: list[str]) -> None:
-        """Say why something could not be had; a server that wants to be left alone ends the whole download."""
+        """Record why something could not be fetched; a long Retry-After ends the whole download."""
         if isinstance(error, ServerBusyError):
             raise error
         self.outcome.reasons.append(str(error))
@@ -216,7 +216,7 @@ def _page_address(url: str, site: str | None) -> str:
 
 
 def _clear_half_texts(out: Path) -> None:
-    """Remove what a killed run wrote of a text whose other files it did not write any more."""
+    """Remove incomplete texts of a killed run."""
     for home in (out / "recipes").glob("*"):
         written = [home / name for name in TEXTS if (home / name).is_file()]
         if len(written) < len(TEXTS):
@@ -236,6 +236,6 @@ def _writing_to(out: Path) -> Generator[None]:
         finally:
             os.close(folder)
     except BlockingIOError:
-        raise UsageError(f"expected {out} for this download alone, found another one at work; wait for it") from None
+        raise UsageError(f"expected no other download into {out}, found one running; wait for it") from None
     except OSError as error:
         raise cannot_write(error.filename or out, error) from error

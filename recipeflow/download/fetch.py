@@ -1,8 +1,8 @@
-"""Fetch from the web, politely and sturdily: one request at a time, with pauses, retries and limits.
+"""Fetch from the web politely and reliably: one request at a time, with pauses, retries and limits.
 
-A site is asked what it allows (``robots.txt``) before anything else, and left alone for as long as it says
-(``Retry-After``). What is too large, or redirects to a host nobody named, is refused. A large file is written beside
-its place and continued there by range, in this run or in a later one, as long as the server still has the same file.
+``robots.txt`` is read before anything else, and ``Retry-After`` is obeyed. Files that are too large and redirects to
+unknown hosts are refused. A large file is written to a partial file and continued by range requests, in this run or in
+a later one, as long as the server still has the same file.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Manners:
-    """How a site is treated.
+    """Pauses, retries and limits for a site.
 
     Attributes:
-        pause: Seconds between two requests.
+        pause: Seconds between requests.
         timeout: Seconds without a byte after which a request has failed.
         attempts: How often a request is made before giving up.
         backoff: Seconds before the second attempt; doubled for each further one.
-        allowed_hosts: Hosts to which redirects may lead.
+        allowed_hosts: Hosts that redirects may lead to.
     """
 
     pause: float = 1.0
@@ -56,7 +56,7 @@ class Manners:
 
 
 class _RetryError(Exception):
-    """This attempt failed, the next may not; ``wait`` is what the server asked for."""
+    """This attempt failed, but the next may succeed; ``wait`` is the server's Retry-After."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -67,8 +67,8 @@ class Fetcher:
     """Makes all requests of a run, one after the other.
 
     Args:
-        manners: How the sites are treated.
-        watch: Is told the number of bytes of each chunk that arrives of a file.
+        manners: Pauses, retries and limits.
+        watch: Called with the number of bytes of each chunk of a file.
     """
 
     def __init__(self, manners: Manners, watch: Callable[[int], None] = lambda count: None) -> None:
@@ -85,18 +85,18 @@ class Fetcher:
         self.client.close()
 
     def get(self, url: str, limit: int, ask_robots: bool = True) -> bytes:
-        """A whole answer of at most ``limit`` bytes.
+        """A whole response of at most ``limit`` bytes.
 
         Raises:
-            FetchError: If it cannot be had, with the reason.
+            FetchError: If it cannot be fetched, with the reason.
         """
         return self._persist(url, lambda: self._get_once(url, limit, ask_robots))
 
     def save(self, url: str, path: Path, limit: int) -> None:
-        """Fetch a file of at most ``limit`` bytes; what an earlier attempt has got is not fetched again.
+        """Fetch a file of at most ``limit`` bytes; an earlier attempt is continued.
 
         Raises:
-            FetchError: If it cannot be had, with the reason. What has arrived is kept for the next time.
+            FetchError: If it cannot be fetched, with the reason. What has arrived is kept for the next time.
         """
         partial = PartialFile(path, url)
         try:
@@ -107,13 +107,13 @@ class Fetcher:
         partial.finish()
 
     def _persist(self, url: str, attempt: Callable[[], Result], progress: Callable[[], int] = lambda: 0) -> Result:
-        """Try until it works or there is no hope; attempts that got further do not count."""
+        """Retry until it works or attempts run out; attempts that made progress do not count."""
         failures, reached = 0, progress()
         while True:
             try:
                 return attempt()
             except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
-                raise FetchError(f"expected an address of the web, found {url} ({error})") from None
+                raise FetchError(f"expected a web address, found {url} ({error}); check it") from None
             except httpx2.RequestError as error:
                 failure = _RetryError(f"{type(error).__name__}: {error}")
             except _RetryError as error:
@@ -130,8 +130,8 @@ class Fetcher:
             return self.manners.backoff * 2 ** max(failures - 1, 0)
         if failure.wait > LONGEST_WAIT:
             raise ServerBusyError(
-                f"expected an answer from {url}, found {failure} and the wish to be left alone for "
-                f"{failure.wait / 3600:.1f} hours; run the same command then"
+                f"expected an answer from {url}, found {failure} with a Retry-After of "
+                f"{failure.wait / 3600:.1f} hours; run the same command again then"
             )
         return failure.wait
 
@@ -152,7 +152,7 @@ class Fetcher:
             if partial.is_whole(response):
                 return
             if not partial.accept(response):
-                raise _RetryError(f"status {response.status_code}, which does not continue what is there")
+                raise _RetryError(f"status {response.status_code}, which does not continue the partial file")
             _check_length(response, limit - partial.size())
             with partial.path.open("ab") as target:
                 self._receive(response, target, limit)
@@ -185,13 +185,13 @@ class Fetcher:
             if target.host != response.url.host and target.host not in self.manners.allowed_hosts:
                 raise ForeignHostError(
                     f"expected {url} at {response.url.host}, found a redirect to {target.host}; "
-                    f"pass --allow-host {target.host} if that is where it should be"
+                    f"pass --allow-host {target.host} if that is right"
                 )
             url = str(target)
-        raise FetchError(f"expected {url} after at most {REDIRECTS} redirects, found more; look at it in a browser")
+        raise FetchError(f"expected {url} after at most {REDIRECTS} redirects, found more; open it in a browser")
 
     def _pause(self, url: str) -> None:
-        """Wait until the last request is as long ago as it has to be; a site may want more than we do."""
+        """Wait until the pause since the last request is over; a site may ask for a longer one."""
         robots = self.robots.get(_origin(url))
         pause = max(self.manners.pause, float(robots.crawl_delay(AGENT) or 0) if robots else 0.0)
         time.sleep(max(0.0, self.last_request + pause - time.monotonic()))
@@ -205,14 +205,16 @@ class Fetcher:
             raise RobotsError(f"expected to be allowed to fetch {url}, found that {origin}/robots.txt forbids it")
 
     def _read_robots(self, origin: str) -> RobotFileParser:
-        """What a site allows: everything if it has no such file; nothing while it cannot or will not say."""
+        """What a site allows: everything if it has no robots.txt; nothing while that cannot be read."""
         robots = RobotFileParser()
         try:
             lines = self.get(f"{origin}/robots.txt", ROBOTS_LIMIT, ask_robots=False).decode("utf-8", "replace")
         except GoneError as error:
             lines = "User-agent: *\nDisallow: /" if error.status in (401, 403) else ""
         except FetchError as error:
-            raise ServerBusyError(f"expected to learn what {origin} allows, found no answer: {error}") from None
+            raise ServerBusyError(
+                f"expected {origin}/robots.txt to be readable, found no answer: {error}; try again later"
+            ) from None
         robots.parse(lines.splitlines())
         return robots
 
@@ -228,7 +230,7 @@ def _check_status(response: httpx2.Response, good: Collection[int]) -> None:
 
 
 def _retry_after(response: httpx2.Response) -> float | None:
-    """The seconds for which the server wants to be left alone, which it gives as a number or as a date."""
+    """The seconds of a Retry-After header, which is a number or a date."""
     value = response.headers.get("Retry-After", "").strip()
     if value.isdecimal():
         return float(value)
@@ -248,7 +250,7 @@ def _check_length(response: httpx2.Response, limit: int) -> None:
 
 def _too_large(url: str, limit: int) -> TooLargeError:
     return TooLargeError(
-        f"expected at most {limit / 1e6:,.1f} MB from {url}, found more; raise the limit if it is right"
+        f"expected at most {limit / 1e6:,.1f} MB from {url}, found more; raise the limit if that is right"
     )
 
 

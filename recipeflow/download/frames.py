@@ -1,9 +1,9 @@
 """``vrf frames``: every ``recipes/<id>/video.mp4`` of a release to its ``recipes/<id>/frames/frame_N.jpg``.
 
 A recipe's frames appear all at once, together with ``sampling.json``: what they were made from (the video's checksum,
-the settings) and the size of every frame. Run again, the command looks there and does only what is missing, was made
-from another video or with other settings, or has lost files since. That needs no list of finished recipes beside them,
-which could disagree with what is on disk. A folder appears only if it holds every annotated frame.
+the settings) and the size of every frame. Run again, the command reads it and samples only what is missing, was made
+from another video or with other settings, or has lost files since. So there is no separate list of finished recipes,
+which could disagree with the disk. A folder appears only if it has every annotated frame.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RECORD = "sampling.json"
 QUALITY = 90
 
 DONE, THERE, NO_VIDEO, TRUNCATED, FAILED = STATES = ("done", "already there", "no video", "truncated", "failed")
-"""What can become of a recipe. A truncated video still gave every annotated frame; otherwise it failed."""
+"""The possible outcomes. A truncated video still had every annotated frame; otherwise it failed."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Job:
         used: The numbers of its annotated frames, ascending.
         quality: Of the JPEG files, 1 to 100.
         used_only: Write only the annotated frames.
-        overwrite: Sample again what is already there.
+        overwrite: Sample existing frames again.
     """
 
     release: Path
@@ -60,13 +60,12 @@ class Job:
 
     @property
     def home(self) -> Path:
-        """The folder of the recipe."""
         return recipe_folder(self.release, self.recipe)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one recipe: one of ``STATES``, the number of its frames, and the reason if it is not whole."""
+    """The outcome of one recipe: one of ``STATES``, the number of frames, and the reason if incomplete."""
 
     recipe: str
     state: str
@@ -76,10 +75,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Source:
-    """All that frames depend on: frames of an equal source need not be sampled again.
+    """Everything that frames depend on: frames of an equal source need not be sampled again.
 
     Args:
-        video: SHA-256 of the video file. Its time stamp would say less: copying a release changes it.
+        video: SHA-256 of the video file; its time stamp changes when a release is copied.
         quality: Of the JPEG files.
         wanted: The numbers that were asked for; ``None`` for all of them.
     """
@@ -95,9 +94,9 @@ class Record:
 
     Args:
         source: What it was made from.
-        step: Of how many decoded frames one was kept.
+        step: One of this many decoded frames was kept.
         decoded: How many frames of the video were decoded.
-        truncated: Whether the video broke off there.
+        truncated: Whether the video is cut short there.
         frames: The size in bytes of every frame that was written, by number.
     """
 
@@ -118,21 +117,21 @@ class Record:
             return None
 
     def write(self, folder: Path) -> None:
-        """Put the record beside its frames."""
+        """Write the record next to its frames."""
         (folder / RECORD).write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
 
     def is_whole(self, folder: Path) -> bool:
-        """Whether all frames are there at their full size, which is not so after a power failure, for example."""
+        """Whether all frames exist at full size; after a power cut, for example, they may not."""
         with os.scandir(folder) as entries:
             sizes = {entry.name: entry.stat().st_size for entry in entries}
         return all(sizes.get(frame_name(number)) == size for number, size in self.frames.items())
 
 
 def sample_recipe(job: Job) -> Outcome:
-    """Sample the video of one recipe, unless its frames are there.
+    """Sample the video of one recipe, unless its frames exist.
 
     Raises:
-        BrokenVideoError: If the video does not open, or not one frame of it decodes.
+        BrokenVideoError: If the video does not open, or no frame of it decodes.
         ShortVideoError: If it ends before its last annotated frame; nothing is written then.
         ForeignFramesError: If there are frames that were not sampled by this function.
     """
@@ -145,7 +144,7 @@ def sample_recipe(job: Job) -> Outcome:
     if there and there.source == source and set(job.used) <= there.frames.keys() and there.is_whole(folder):
         return _outcome(job, there, THERE)
     if not (folder / RECORD).is_file() and folder.is_dir() and any(folder.iterdir()):
-        message = f"expected frames that `vrf frames` sampled, found a folder without {RECORD}"
+        message = f"expected frames sampled by `vrf frames`, found a folder without {RECORD}"
         hint = "nothing was changed; move the folder away to sample the video"
         raise ForeignFramesError(message, file=f"recipes/{job.recipe}/frames", recipe=job.recipe, hint=hint)
     with StagedFolder(folder, marker=RECORD, overwrite=True) as staged:
@@ -160,9 +159,9 @@ def _digest(path: Path) -> str:
 
 
 def _sample(job: Job, source: Source, folder: Path) -> Record:
-    """Write the frames that are asked for, and find out whether all annotated ones are among them."""
+    """Write the wanted frames, and check that all annotated ones are among them."""
     sizes: dict[int, int] = {}
-    # After the last frame that is wanted, nothing more is decoded.
+    # Nothing is decoded after the last wanted frame.
     last = None if source.wanted is None else max(source.wanted, default=0)
     with Video(job.home / VIDEO, f"recipes/{job.recipe}/{VIDEO}", job.recipe) as video:
         for number, frame in islice(video.sampled(), last):
@@ -179,28 +178,28 @@ def _sample(job: Job, source: Source, folder: Path) -> Record:
 def _outcome(job: Job, record: Record, state: str) -> Outcome:
     if not record.truncated:
         return Outcome(job.recipe, state, len(record.frames))
-    reason = f"recipes/{job.recipe}/{VIDEO} breaks off after {record.decoded:,} frames; every annotated one is there"
+    reason = (
+        f"recipes/{job.recipe}/{VIDEO} is cut short after {record.decoded:,} frames; every annotated one was found"
+    )
     return Outcome(job.recipe, TRUNCATED, len(record.frames), reason)
 
 
 @dataclass(frozen=True)
 class FramesReport:
-    """What became of every recipe of a release, in its order."""
+    """The outcome of every recipe of a release, in order."""
 
     release: Path
     outcomes: tuple[Outcome, ...]
 
     def of(self, state: str) -> list[Outcome]:
-        """The recipes that ended so."""
+        """The recipes with this outcome."""
         return [outcome for outcome in self.outcomes if outcome.state == state]
 
     def table(self) -> Table:
-        """How many recipes and frames there are of each state."""
         rows = [(state, len(of := self.of(state)), sum(outcome.frames for outcome in of)) for state in STATES]
         return Table(f"Frames of {self.release}", ("state", "recipes", "frames"), rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON."""
         counts = {state: len(self.of(state)) for state in STATES}
         return {"release": str(self.release), **counts, "recipes": [asdict(outcome) for outcome in self.outcomes]}
 
@@ -219,7 +218,7 @@ def sample_release(
         quality: Of the JPEG files, 1 to 100.
         used_only: Write only the annotated frames.
         workers: Processes; as many as there are cores by default.
-        overwrite: Sample again what is already there.
+        overwrite: Sample existing frames again.
     """
     if not 1 <= quality <= 100:
         raise UsageError(
@@ -241,8 +240,8 @@ def sample_release(
 def _run_all(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
     """Do all jobs, each video in one process.
 
-    A file can be broken in a way that crashes the decoder, and with it the process and its pool. The jobs that were
-    lost then are done again in halves, until the one that crashes is alone.
+    A broken file can crash the decoder, and with it the process and its pool. The lost jobs are then run again in
+    halves, until the one that crashes is alone.
     """
     lost: list[Job] = []
     with ProcessPoolExecutor(max(1, min(workers, len(jobs))), get_context("spawn"), follow_parent) as pool:
@@ -258,7 +257,7 @@ def _run_all(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
             pool.shutdown(wait=False, cancel_futures=True)
     if lost and len(jobs) == 1:
         found = "found that its process died (out of memory, or a video that crashes the decoder)"
-        reason = f"recipes/{lost[0].recipe}/{VIDEO}: expected frames, {found}; look at the video, or fetch it again"
+        reason = f"recipes/{lost[0].recipe}/{VIDEO}: expected frames, {found}; check the video, or fetch it again"
         yield Outcome(lost[0].recipe, FAILED, reason=reason)
     elif lost:
         middle = (len(lost) + 1) // 2
@@ -267,12 +266,14 @@ def _run_all(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
 
 
 def run_job(job: Job) -> Outcome:
-    """Sample one recipe; what goes wrong with its files is told, not raised."""
+    """Sample one recipe; problems with its files are reported, not raised."""
     try:
         return sample_recipe(job)
     except VRFError as error:
         return Outcome(job.recipe, FAILED, reason=str(error))
     except OSError as error:
         action = f"expected to be able to read {VIDEO} and to write frames"
-        reason = f"recipes/{job.recipe}: {action}, found: {error.strerror or error}; make room or mend the rights"
+        reason = (
+            f"recipes/{job.recipe}: {action}, found: {error.strerror or error}; free some space or fix the permissions"
+        )
         return Outcome(job.recipe, FAILED, reason=reason)

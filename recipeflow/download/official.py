@@ -1,4 +1,4 @@
-"""The authors' published files: where they are, and how they get into a release folder, unchanged to the last byte."""
+"""The authors' published files: where they are, and how they are copied into a release folder, byte for byte."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OFFICIAL = ReleaseInfo(source="official", licence="MIT", version=COMMIT)
 
 
 def fetch_annotations(out: Path, fetcher: Fetcher, address: str = ADDRESS) -> None:
-    """Begin a release folder with the published annotations, fetched unless they are there already.
+    """Start a release folder with the published annotations, fetched unless they exist.
 
     Args:
         out: The release folder.
@@ -39,25 +39,25 @@ def fetch_annotations(out: Path, fetcher: Fetcher, address: str = ADDRESS) -> No
         return
     files = {}
     for name, expected in CHECKSUMS.items():
-        # Files that are published for programs to fetch; robots.txt speaks of pages.
+        # These files are published for programs to fetch; robots.txt is about pages.
         files[name] = fetcher.get(f"{address}/{name}", LIMIT, ask_robots=False)
         if (found := _sha256(files[name])) != expected:
             raise ChecksumError(
                 f"expected {name} with the SHA-256 {expected}, found {found} at {address}; "
-                "pass --annotations with a folder that holds the published files"
+                "pass --annotations with a folder that contains the published files"
             )
     _begin(out, files, OFFICIAL)
 
 
 def take_annotations(out: Path, folder: Path) -> None:
-    """Begin a release folder with the annotations, the URL list and what is said of them in another folder."""
+    """Start a release folder with the annotations, the URL list and the ``release.json`` of another folder."""
     files = {}
     for name in CHECKSUMS:
         try:
             files[name] = (folder / name).read_bytes()
         except OSError as error:
             message = f"expected a file of a release, found none ({error.strerror})"
-            hint = "give a folder that holds both, or leave --annotations away to fetch them"
+            hint = "pass a folder that contains both, or omit --annotations to fetch them"
             raise MissingFileError(message, file=str(folder / name), value=name, hint=hint) from None
     info = read_info(folder)
     if info.source == OFFICIAL.source and _sha256(files[ANNOTATIONS]) == OFFICIAL_SHA256:
@@ -66,7 +66,7 @@ def take_annotations(out: Path, folder: Path) -> None:
 
 
 def _begin(out: Path, files: dict[str, bytes], info: ReleaseInfo) -> None:
-    """Write what is not there yet; what is there has to be the same, or it is another release."""
+    """Write missing files; existing ones have to be equal, or it is another release."""
     out.mkdir(parents=True, exist_ok=True)
     if not (out / ANNOTATIONS).is_file() and any(not path.name.startswith(".") for path in out.iterdir()):
         raise OutputExistsError(
@@ -78,7 +78,7 @@ def _begin(out: Path, files: dict[str, bytes], info: ReleaseInfo) -> None:
         if not path.is_file():
             write_aside(path, content)
         elif path.read_bytes() != content:
-            raise OutputExistsError(f"expected {path} as it is published, found another; choose another output")
+            raise OutputExistsError(f"expected {path} as published, found a different file; choose another output")
     if not (out / INFO).is_file():
         write_aside(out / INFO, info.to_json())
 

@@ -1,8 +1,8 @@
-"""A recipe's page as its publisher sends it, to the fields the release's text is made of.
+"""Extract the fields of the release's text from a recipe's page.
 
-Two ways lead there. The first is the JSON state that the authors' release was made from, ``ssrContext = {…}`` in a
-script; the second is the schema.org ``Recipe`` that search engines read (JSON-LD). Which one a page still has in years
-to come is not ours to know, so both are tried, and an error names what was missing on each.
+There are two ways. The first is the JSON state that the authors' release was made from, ``ssrContext = {…}`` in a
+script; the second is the schema.org ``Recipe`` that search engines read (JSON-LD). Pages may lose
+either one over time, so both are tried, and an error says what was missing for each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 @dataclass(frozen=True, slots=True)
 class PageIngredient:
-    """One ingredient with the heading it stands under, if any."""
+    """One ingredient with its heading, if any."""
 
     name: str
     quantity: str = ""
@@ -43,7 +43,7 @@ class PageInstruction:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says of its recipe, as it says it; ``way`` tells where in the page it stood."""
+    """The recipe as written on a page; ``way`` is where in the page it was found."""
 
     title: str
     ingredients: tuple[PageIngredient, ...]
@@ -53,7 +53,7 @@ class Page:
 
 
 class _NotThereError(Exception):
-    """One way of reading a page found nothing; the text says what."""
+    """One way of reading a page failed; the text says why."""
 
 
 def read_page(source: str, url: str) -> Page:
@@ -76,12 +76,12 @@ def read_page(source: str, url: str) -> Page:
             reasons.append(f"{way}: {reason}")
     raise PageError(
         f"expected a recipe in {url}, found none ({'; '.join(reasons)}); "
-        "the page is gone or its structure has changed: open it in a browser, and tell the project"
+        "the page is gone or its structure has changed: open it in a browser, and report it to the project"
     )
 
 
 def find_video(source: str) -> str | None:
-    """The first address of an MP4 file in a page's source, by the release's rule; scripts may escape its slashes."""
+    """The first URL of an MP4 file in a page's source, by the release's rule; scripts may escape its slashes."""
     match = _VIDEO.search(source)
     if match is None:
         return None
@@ -162,7 +162,7 @@ def _types(thing: dict) -> list[Any]:
 
 
 def _steps(value: Any) -> Iterator[PageInstruction]:
-    """Instructions in any of schema.org's forms: one text with a line each, texts, steps, or sections of steps."""
+    """Instructions in any of schema.org's forms: a text with one per line, texts, steps, or sections of steps."""
     if isinstance(value, str):
         yield from (PageInstruction(_plain(line)) for line in value.splitlines() if line.strip())
     elif isinstance(value, dict):
@@ -181,15 +181,15 @@ def _plain(text: str) -> str:
 
 
 def _parse(text: str) -> Any:
-    """The JSON value at the start of a text; in a script, code goes on behind it."""
+    """The JSON value at the start of a text; in a script, code follows it."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text.lstrip())[0]
     except (ValueError, RecursionError) as error:
-        raise _NotThereError(f"what stands there is not JSON ({error})") from None
+        raise _NotThereError(f"it is not JSON ({error})") from None
 
 
 def _get(value: Any, key: str, kind: type) -> Any:
-    """A member that has to be there and of that type."""
+    """A required member of this type."""
     if not isinstance(value, dict) or key not in value:
         raise _NotThereError(f"no {key!r} where it used to be")
     if type(value[key]) is not kind:
@@ -198,7 +198,7 @@ def _get(value: Any, key: str, kind: type) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A text that may be missing."""
+    """An optional text."""
     if not isinstance(value, str | None):
         raise _NotThereError(f"expected a text, found {show(value)}")
     return value or ""

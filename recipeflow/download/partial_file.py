@@ -1,4 +1,4 @@
-"""A large file on its way over the web: how much is there, and whether the rest of it can still be fetched."""
+"""A partly downloaded file: how much there is, and whether the rest can still be fetched."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from recipeflow.files import move_into_place, write_aside
 
 @dataclass(frozen=True)
 class _Origin:
-    """Where the bytes come from, and the tag or date that the server gives to this version of the file."""
+    """The URL of the bytes, and the server's tag or date of this version of the file."""
 
     url: str
     validator: str | None
 
 
 class PartialFile:
-    """A file that is being fetched, kept beside its place until it is whole.
+    """A file that is being fetched, under a temporary name until it is complete.
 
     ::
 
         .video.mp4.partial   .video.mp4.partial.json (address and validator)
 
     Args:
-        final: Where the whole file will be.
-        url: Where it comes from; what was begun from another address is begun again.
+        final: The path of the complete file.
+        url: Its URL; a file started from another URL is started again.
     """
 
     def __init__(self, final: Path, url: str) -> None:
@@ -40,21 +40,20 @@ class PartialFile:
         self.origin = self._read_note()
 
     def size(self) -> int:
-        """How many bytes are there."""
         return self.path.stat().st_size if self.path.is_file() else 0
 
     def headers(self) -> dict[str, str]:
-        """What to ask for: the rest, if the file has not changed meanwhile, or else all of it."""
+        """Request the rest if the file has not changed meanwhile, or else all of it."""
         if not self.size() or self.origin.validator is None:
             return {}
         return {"Range": f"bytes={self.size()}-", "If-Range": self.origin.validator}
 
     def is_whole(self, response: httpx2.Response) -> bool:
-        """Whether the server says that nothing is missing, which happens after a kill just before the end."""
+        """Whether the server says that nothing is missing, as after a kill just before the end."""
         return response.status_code == 416 and response.headers.get("Content-Range") == f"bytes */{self.size()}"
 
     def accept(self, response: httpx2.Response) -> bool:
-        """Get ready for an answer: to go on where it does, or to begin again; ``False`` if it is of no use."""
+        """Prepare for a response: continue where it starts, or start again; ``False`` if it is of no use."""
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise FetchError(f"expected the plain bytes of {self.url}, found them encoded; try again later")
         continues = response.headers.get("Content-Range", "").startswith(f"bytes {self.size()}-")
@@ -68,17 +67,16 @@ class PartialFile:
         return True
 
     def restart(self) -> None:
-        """Forget what is there."""
+        """Drop what was fetched so far."""
         self.origin = _Origin(self.url, None)
         self.path.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Give the file its name."""
         move_into_place(self.path, self.final)
         self.note.unlink(missing_ok=True)
 
     def _read_note(self) -> _Origin:
-        """What is known of the bytes that are there; nothing if they come from elsewhere or nobody wrote it down."""
+        """The origin of the partial file; empty if it is unknown or another URL."""
         try:
             origin = _Origin(**json.loads(self.note.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
@@ -87,6 +85,6 @@ class PartialFile:
 
 
 def _validator(response: httpx2.Response) -> str | None:
-    """What proves that a later answer is about the same bytes; a weak tag does not."""
+    """What proves that a later response has the same bytes; a weak tag does not."""
     tag = response.headers.get("ETag")
     return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified")

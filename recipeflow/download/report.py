@@ -1,4 +1,4 @@
-"""What a download got and what it did not, for people and for programs, while it runs and at its end."""
+"""What a download fetched and what it did not, for people and for programs, while it runs and at its end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from recipeflow.progress import ProgressDisplay
 from recipeflow.tables import Table
 
 COMPLETE, CHANGED, GONE, MISSING = "complete", "changed", "gone", "missing"
-"""What can be said of a text, a video or its frames. What is gone is no longer on the web; what is missing may be."""
+"""The states of a text, a video or its frames. What is gone is no longer on the web; what is missing may be."""
 
 
 @dataclass
 class RecipeOutcome:
-    """One recipe: the state of its text, its video and its frames, and why they are not complete."""
+    """One recipe: the state of its text, its video and its frames, and why they are incomplete."""
 
     recipe: str
     url: str
@@ -32,13 +32,12 @@ class RecipeOutcome:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing."""
         return {self.text, self.video, self.frames} == {COMPLETE}
 
 
 @dataclass
 class DownloadReport:
-    """All recipes of a download; ``stopped`` says why it ended before its time, if it did."""
+    """All recipes of a download; ``stopped`` says why it ended early, if it did."""
 
     release: Path
     outcomes: list[RecipeOutcome] = field(default_factory=list)
@@ -46,11 +45,10 @@ class DownloadReport:
 
     @property
     def ok(self) -> bool:
-        """Whether everything is there."""
         return self.stopped is None and all(outcome.is_complete for outcome in self.outcomes)
 
     def add_frames(self, frames: FramesReport) -> None:
-        """Take note of what became of the videos; those that are not there were told already."""
+        """Add the outcomes of sampling; missing videos are already recorded."""
         sampled = {outcome.recipe: outcome for outcome in frames.outcomes}
         for outcome in self.outcomes:
             found = sampled[outcome.recipe]
@@ -59,7 +57,7 @@ class DownloadReport:
                 outcome.reasons.append(found.reason)
 
     def counts(self) -> dict[str, int]:
-        """How many recipes are complete, and how many lack what."""
+        """How many recipes are complete, and how many lack which part."""
         counts = Counter({"complete": sum(outcome.is_complete for outcome in self.outcomes)})
         for outcome in self.outcomes:
             states = {"text": outcome.text, "video": outcome.video}
@@ -69,7 +67,6 @@ class DownloadReport:
         return dict(counts)
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON."""
         rows = [asdict(outcome) | {"complete": outcome.is_complete} for outcome in self.outcomes]
         return {
             "release": str(self.release),
@@ -80,7 +77,7 @@ class DownloadReport:
         }
 
     def print(self, console: Console) -> None:
-        """Print what every recipe that is not complete lacks, and the counts."""
+        """Print what each incomplete recipe lacks, and the counts."""
         rows = [
             (outcome.recipe, outcome.text, outcome.video, outcome.frames, "; ".join(outcome.reasons))
             for outcome in self.outcomes
@@ -107,7 +104,6 @@ class DownloadProgress(ProgressDisplay):
         self.bytes, self.start = 0, time.monotonic()
 
     def add_bytes(self, count: int) -> None:
-        """So many bytes more have arrived."""
         self.bytes += count
         speed = self.bytes / max(time.monotonic() - self.start, 0.1)
         self.show_figures(f"{decimal(self.bytes)} ({decimal(int(speed))}/s)")

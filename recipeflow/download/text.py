@@ -1,8 +1,8 @@
-"""A page's fields to the lines that the annotation's offsets count in, and whether they still are those lines.
+"""Turn a page's fields into the lines that the annotation's offsets refer to, and check that they still fit.
 
 The offsets are the check: a text fits if it has as many lines as the annotation, each as long. The text of a page that
-was edited since does not. It is kept in ``text-changed.json``, which also says which of its lines prove to be as they
-were annotated, and never becomes the recipe's text: nothing is shifted silently.
+was edited since does not. It is kept in ``text-changed.json``, which also says which of its lines are provably
+unchanged, and never becomes the recipe's text: nothing is shifted silently.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from recipeflow.release.recipe_files import TITLE, recipe_folder, text_problems
 CHANGED_TEXT = "text-changed.json"
 PREPARATION = "準備"
 AGREEMENT = 0.85
-"""So many of a segmenter's word ends are annotated ones where a line is the annotated line. Measured on 200 recipes of
-the kitchen: 97 % of the ingredients and 99.7 % of the instructions reach it with their own annotation, 30 % and 27 %
-with that of another line of the same length. Length, number and order have to agree besides."""
+"""The share of a segmenter's word ends that must be annotated for a line to count as the annotated one. Measured on
+200 recipes of the kitchen: 97 % of the ingredients and 99.7 % of the instructions reach it with their own annotation,
+30 % and 27 % with that of another line of the same length. Length, number and order have to agree too."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class RecipeText:
 
 @dataclass(frozen=True)
 class FittedText:
-    """A text beside its annotation: the problems, and for each annotated line the line of the text that it is.
+    """A text compared with its annotation: the problems, and the text's line for each annotated line.
 
     Attributes:
-        lines: By section, the number of the text's line for every annotated one; ``None`` where none proves to be it.
+        lines: By section, the number of the text's line for every annotated one; ``None`` if none is certain.
     """
 
     text: RecipeText
@@ -62,7 +62,7 @@ class FittedText:
         return not self.problems
 
     def as_dict(self) -> dict[str, object]:
-        """What ``text-changed.json`` holds."""
+        """The content of ``text-changed.json``."""
         row: dict[str, object] = {"title": self.text.title, "problems": [str(problem) for problem in self.problems]}
         for section, texts, lines in zip(SECTIONS, self.text.sections, self.lines, strict=True):
             row[section] = {"found": list(texts), "usable": list(lines)}
@@ -75,7 +75,7 @@ def page_text(page: Page, recipe: Recipe) -> RecipeText:
     Args:
         page: What the page says.
         recipe: Its annotation. A page that does not number its instructions leaves open whether the first is the
-            preparation; the annotation tells.
+            preparation; the annotation decides.
     """
     first = 0 if _has_preparation(recipe) else 1
     orders = [first + i if step.order is None else step.order for i, step in enumerate(page.instructions)]
@@ -103,13 +103,12 @@ def _has_preparation(recipe: Recipe) -> bool:
 
 
 def fit_text(text: RecipeText, recipe: Recipe, segmenter: Segmenter | None = None) -> FittedText:
-    """Hold a text against its annotation. A section that fits is taken whole, of another what proves to be the same.
+    """Compare a text with its annotation. A section that fits is used whole; of others, the provably unchanged lines.
 
     Args:
         text: Normalised.
         recipe: The annotated recipe.
-        segmenter: Whose word ends have to agree with the annotation's in a section that was edited; ``fugashi`` by
-            default.
+        segmenter: Its word ends have to agree with the annotation's in an edited section; ``fugashi`` by default.
     """
     problems: list[ReleaseProblem] = []
     usable: list[tuple[int | None, ...]] = []
@@ -126,13 +125,13 @@ def fit_text(text: RecipeText, recipe: Recipe, segmenter: Segmenter | None = Non
 
 
 def _instruction_starts(recipe: Recipe) -> list[str]:
-    """What each instruction begins with: a line with another number has changed, however much its words have not."""
+    """The start of each instruction: a line with another number has changed, even if its words have not."""
     first = 0 if _has_preparation(recipe) else 1
     return [normalise(f"{_label(first + number)}.") for number in range(len(recipe.instructions))]
 
 
 def _agrees(annotated: tuple[Line, str], text: str, segmenter: Segmenter) -> bool:
-    """Whether a text may be the annotated line: as long, with its start, and cut where a segmenter cuts it."""
+    """Whether a text may be the annotated line: same length, same start, and same word ends as the segmenter's."""
     line, start = annotated
     if len(text) != line.length or not text.startswith(start):
         return False
@@ -141,7 +140,7 @@ def _agrees(annotated: tuple[Line, str], text: str, segmenter: Segmenter) -> boo
 
 
 def write_text(folder: Path, recipe: Recipe, fitted: FittedText) -> None:
-    """Put a text into a release folder: as the recipe's text if it fits, else as ``text-changed.json`` beside it."""
+    """Write a text into a release folder: as the recipe's text if it fits, else as ``text-changed.json``."""
     home = recipe_folder(folder, recipe.id)
     if not fitted.fits:
         write_json(home / CHANGED_TEXT, fitted.as_dict())
@@ -156,7 +155,7 @@ def write_text(folder: Path, recipe: Recipe, fitted: FittedText) -> None:
 def attach_changed(recipe: Recipe, folder: str | Path) -> Recipe:
     """The recipe with the text of the lines that an edited page still has; all others stay ``None``.
 
-    A recipe whose page did not change comes back as it is.
+    A recipe whose page did not change is returned as it is.
     """
     path = recipe_folder(Path(folder), recipe.id) / CHANGED_TEXT
     if recipe.has_text or not path.is_file():

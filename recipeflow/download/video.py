@@ -1,7 +1,7 @@
-"""Decode a video front to back, and keep frames by the rule that the release's frame numbers count in.
+"""Decode a video from start to end, and keep frames by the release's rule for frame numbers.
 
 With ``fps`` the integer part of the frame rate, every ``ceil(fps / 3)``-th decoded frame is kept, starting with the
-first. Frames are counted as they come out of the decoder and never placed by their time stamps, which would drift away
+first. Frames are counted as the decoder returns them, not placed by their time stamps, which would drift away
 from the annotation.
 """
 
@@ -33,31 +33,31 @@ TURNS = {
     (0, 1, 1, 0): Image.Transpose.TRANSPOSE,
     (0, -1, -1, 0): Image.Transpose.TRANSVERSE,
 }
-"""How to set a picture upright, by the signs of the four numbers of its display matrix that turn and mirror."""
+"""How to turn a picture upright, by the signs of its display matrix's four rotation numbers."""
 
 HINT = "fetch it again with `vrf download`, or play it to see what is wrong with it"
 
 
 def sampling_step(rate: Fraction) -> int:
-    """Of how many decoded frames one is kept: 30 and 29.97 give 10, 25 gives 9, 24 gives 8."""
+    """One of this many decoded frames is kept: 30 and 29.97 give 10, 25 gives 9, 24 gives 8."""
     return max(1, math.ceil(int(rate) / FRAMES_A_SECOND))
 
 
 class Video:
     """An MP4 file, opened by ``with`` and decoded once, from its start.
 
-    ``step`` is the distance of kept frames, ``decoded`` counts the frames so far, and ``truncated`` tells, at the end,
-    whether the file breaks off or is damaged before its last frame. What comes after a damage is not decoded: if one
+    ``step`` is the distance of kept frames, ``decoded`` counts the frames so far, and ``truncated`` says, at the end,
+    whether the file is cut short or damaged before its last frame. Nothing after a damage is decoded: if one
     frame is lost there, all later ones would be counted wrong.
 
     Args:
         path: The file.
-        name: How errors call it.
+        name: Its name in errors.
         recipe_id: The recipe it belongs to, for errors.
     """
 
     def __init__(self, path: Path, name: str, recipe_id: str | None = None) -> None:
-        # An absolute path is never taken for the address of something else.
+        # An absolute path is never read as a URL.
         self.path = path.resolve()
         self.where = {"file": name, "recipe": recipe_id, "hint": HINT}
         self.decoded = 0
@@ -65,7 +65,7 @@ class Video:
 
     def __enter__(self) -> Video:
         try:
-            # Only this format: there are others that make FFmpeg open further files, whichever they name.
+            # Only this format: others can make FFmpeg open any file that they name.
             self.container = av.open(str(self.path), format="mp4", metadata_errors="replace")
         except (av.FFmpegError, OSError) as error:
             size = self.path.stat().st_size if self.path.is_file() else 0
@@ -85,16 +85,16 @@ class Video:
         """The first video stream, with its sampling step; a picture of the cover is none."""
         cover = Disposition.attached_pic
         streams = [stream for stream in self.container.streams.video if not stream.disposition & cover]
-        # FFmpeg gives no decoder where the file ends within the first frame, and crashes when asked for frames then.
+        # FFmpeg has no decoder if the file ends within the first frame, and crashes when asked for frames then.
         if not streams or streams[0].codec_context is None:
             kinds = ", ".join(stream.type for stream in self.container.streams) or "nothing"
             raise BrokenVideoError(f"expected pictures that can be decoded, found {kinds}", **self.where)
-        # The average is what the release was sampled with; it is of the whole file, also where that is cut short.
+        # The release was sampled with the average rate, which is of the whole file, even if it is cut short.
         rate = streams[0].average_rate or streams[0].guessed_rate
         if not rate:
             raise BrokenVideoError("expected a video with a frame rate, found none", **self.where)
         self.step = sampling_step(rate)
-        # Sound that is missing at the end of a cut file would end the reading of pictures that are there.
+        # Missing sound at the end of a cut file would stop the reading of existing pictures.
         for other in self.container.streams:
             if other.index != streams[0].index:
                 other.discard = Discard.all
@@ -104,21 +104,21 @@ class Video:
         return streams[0]
 
     def sampled(self) -> Iterator[tuple[int, av.VideoFrame]]:
-        """The kept frames with their numbers, which count from 1 without gaps. Nothing is decoded ahead."""
+        """The kept frames with their numbers, from 1 without gaps. Nothing is decoded ahead."""
         for frame in self._decode():
             number, between = divmod(self.decoded, self.step)
             self.decoded += 1
             if not between:
                 yield number + 1, frame
         if not self.decoded:
-            raise BrokenVideoError("expected a video, found not one frame that decodes", **self.where)
+            raise BrokenVideoError("expected a video, found no frame that decodes", **self.where)
 
     def _decode(self) -> Iterator[av.VideoFrame]:
         try:
             for packet in self.container.demux(self.stream):
                 at_end = packet.size == 0
                 if packet.is_corrupt or (at_end and self._is_cut()):
-                    # Frames still inside the decoder wait for earlier ones that are lost: they stay there.
+                    # Frames still inside the decoder wait for earlier ones that are lost: drop them.
                     self.truncated = True
                     return
                 yield from packet.decode()
@@ -126,14 +126,14 @@ class Video:
             self.truncated = True
 
     def _is_cut(self) -> bool:
-        """Whether the file's index names frames beyond the end of the file."""
+        """Whether the file's index lists frames beyond the end of the file."""
         size = self.path.stat().st_size
         return any(entry.pos + entry.size > size for entry in self.stream.index_entries)
 
 
 def encode_jpeg(frame: av.VideoFrame, quality: int) -> bytes:
     """A decoded frame as JPEG, upright."""
-    # Pillow keeps a pixel in four bytes too, and takes these as they are, without a copy.
+    # Pillow also stores four bytes per pixel, and uses these without a copy.
     plane = frame.reformat(format="rgb0", threads=1).planes[0]
     pixels: Any = plane  # a buffer, which Pillow takes and its annotations leave out
     picture = Image.frombuffer("RGBX", (frame.width, frame.height), pixels, "raw", "RGBX", plane.line_size, 1)

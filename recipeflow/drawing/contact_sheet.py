@@ -1,4 +1,4 @@
-"""A sheet of image pairs, for people who would rather look than read."""
+"""A contact sheet of image pairs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def contact_sheet(
 
     Args:
         rows: Rows of ``image_pairs`` with a ``title``; rows without both images are left out.
-        glossary: English for Japanese words; words that are not in it are shown as they are.
-        columns: Pairs beside each other.
+        glossary: English for Japanese words; other words are shown as they are.
+        columns: Pairs per row.
         picture: The side of each image in pixels.
         heading: The line on top.
     """
@@ -74,7 +74,7 @@ def _draw_card(
 
 
 def object_name(row: Mapping[str, Any], glossary: Mapping[str, str]) -> str:
-    """What was acted on; the result of an earlier action is told as such."""
+    """The object; the result of an earlier action is marked as such."""
     if row["object"] is None:
         return ""
     name = _english(row["object"], glossary)
@@ -89,8 +89,8 @@ def pick_varied(rows: Iterable[Mapping[str, Any]], count: int) -> list[int]:
     """The positions of rows with both images that show different actions in different recipes.
 
     Args:
-        rows: Rows of ``image_pairs``; the images themselves are not looked at, so leave them out.
-        count: How many to pick at the most.
+        rows: Rows of ``image_pairs``; the images are not used, so leave them out.
+        count: The largest number to pick.
     """
     actions: set[str] = set()
     recipes: set[str] = set()

@@ -1,4 +1,4 @@
-"""Text in pictures: the same fonts on every machine, and English beside Japanese where that is known."""
+"""Text in pictures: the same fonts on every machine, and English next to Japanese where it is known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def font(text: str, size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 def with_english(texts: Iterable[str | None], glossary: Mapping[str, str]) -> dict[str, str]:
-    """For each text, the text and what it means in English, as far as the glossary knows."""
+    """Each text with its English translation, if the glossary has one."""
     return {text: f"{text} {glossary[text]}" if text in glossary else text for text in texts if text is not None}
 
 

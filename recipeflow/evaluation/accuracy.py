@@ -1,4 +1,4 @@
-"""How often a group of queries is right, with the uncertainty that so few of them leave."""
+"""The accuracy of a group of queries, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 NORMAL_95 = 1.959964
-"""Standard deviations on either side that hold 95 % of a normal distribution."""
+"""Standard deviations on either side that cover 95 % of a normal distribution."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many queries were right.
+    """The share of right answers in a group of queries.
 
     Args:
         name: The group.
-        hits: How many were right.
-        queries: Of how many.
+        hits: The number of right answers.
+        queries: The number of queries.
     """
 
     name: str
@@ -26,7 +26,6 @@ class Share:
 
     @property
     def percent(self) -> float:
-        """The share itself."""
         return 100 * self.hits / self.queries
 
     @property
@@ -37,16 +36,16 @@ class Share:
 
 
 def wilson_interval(hits: int, queries: int, deviations: float = NORMAL_95) -> tuple[float, float]:
-    """Wilson's score interval of a share (1927), which stays inside 0 and 1 and holds for few queries too.
+    """Wilson's score interval of a share (1927), which stays inside 0 and 1 and is valid for few queries too.
 
-    It takes queries as independent. Those of one recipe are not quite, so the truth is somewhat less certain.
+    It assumes independent queries. Those of one recipe are not quite independent, so the true interval is wider.
     """
     if not 0 <= hits <= queries or not queries:
         raise ValueError(f"expected hits from 0 to a number of queries above 0, found {hits} of {queries}")
     share, z2 = hits / queries, deviations**2
     middle = (share + z2 / (2 * queries)) / (1 + z2 / queries)
     half = deviations / (1 + z2 / queries) * math.sqrt(share * (1 - share) / queries + z2 / (4 * queries**2))
-    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))  # in spite of rounding
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))  # despite rounding
 
 
 def share_by_name(names: Iterable[str | None], ranks: Iterable[float], k: int) -> list[Share]:

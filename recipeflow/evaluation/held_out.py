@@ -1,4 +1,4 @@
-"""Which folds of a dataset a saved model was trained on, so that nobody measures it there unawares."""
+"""Which folds of a dataset a saved model was trained on, so that it is not measured there by mistake."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def seen_folds(config: VRFConfig, digest: str) -> set[int]:
     """The folds of a dataset that a model is known to have been trained on.
 
     Args:
-        config: The model's. Where it does not name its dataset, a fold that it held out is taken to be of this one.
-        digest: Of the dataset, as `dataset_digest` gives it.
+        config: The model's. If it does not record its dataset, its held-out fold is assumed to be of this one.
+        digest: Of the dataset, from `dataset_digest`.
     """
     noted = config.trained_on is not None or config.held_out_fold is not None
     if not noted or config.trained_on not in (None, digest):
@@ -27,17 +27,17 @@ def choose_folds(config: VRFConfig, digest: str, fold: int | None, unseen: bool)
         config: The model's.
         digest: Of the dataset.
         fold: The fold that was asked for; ``None`` for the one that was held out, or for all of an unseen release.
-        unseen: Whether somebody vouches that the model has seen nothing of this dataset.
+        unseen: Whether the user states that the model has seen nothing of this dataset.
 
     Raises:
-        CalibrationError: If the model was trained on these recipes, or nobody can tell.
+        CalibrationError: If the model was trained on these recipes, or that is unknown.
     """
     asked = None if fold is None else split_folds(fold)[1]
     if unseen:
         if config.trained_on == digest:
             raise CalibrationError(
                 "expected a release that the model has never seen with --unseen, found the one that it was trained "
-                "on; leave --unseen out"
+                "on; omit --unseen"
             )
         return asked or list(range(FOLDS))
     if config.trained_on not in (None, digest):
@@ -46,14 +46,14 @@ def choose_folds(config: VRFConfig, digest: str, fold: int | None, unseen: bool)
             f"({digest[:12]}…), whose folds are not those of training; pass --unseen if it shares no recipe with it"
         )
     if config.held_out_fold is None:
-        found = "none that is noted" if config.trained_on is None else "one of all folds"
+        found = "no record of one" if config.trained_on is None else "one trained on all folds"
         raise CalibrationError(
-            f"expected a model that was trained without one fold, to calibrate on that, found {found}; train one with "
+            f"expected a model trained without one fold, to calibrate on that, found {found}; train one with "
             "`vrf train --fold K`, or pass --unseen with a release that it has never seen"
         )
     held_out = [config.held_out_fold]
     if asked not in (None, held_out):
         raise CalibrationError(
-            f"expected fold {config.held_out_fold}, which the model was not trained on, found {fold}; leave --fold out"
+            f"expected fold {config.held_out_fold}, which the model was not trained on, found {fold}; omit --fold"
         )
     return held_out

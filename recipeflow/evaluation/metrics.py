@@ -1,7 +1,7 @@
-"""Ranks of the right image among the candidates, and the figures of the paper's table made of them.
+"""Ranks of the right image among the candidates, and the metrics of the paper's table.
 
 The tie rule: candidates that are exactly as similar as the right one count half. So a model that gives every image the
-same score gets the rank of blind guessing, neither the first nor the last.
+same score gets the rank of random guessing, neither the first nor the last.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RECALLS = (1, 5, 10)
 
 @dataclass(frozen=True)
 class RetrievalMetrics:
-    """Retrieval figures over one set of queries; recalls are in percent, as in the paper.
+    """Retrieval metrics over one set of queries; recalls are in percent, as in the paper.
 
     Args:
         recall_at_1: How often the right image comes first.
@@ -28,7 +28,7 @@ class RetrievalMetrics:
         median_rank: The median of its ranks; the first rank is 1.
         mean_reciprocal_rank: The mean of one over its rank.
         queries: How many queries there were.
-        candidates: Among how many distinct images each was ranked.
+        candidates: The number of distinct images that each was ranked among.
     """
 
     recall_at_1: float
@@ -40,7 +40,6 @@ class RetrievalMetrics:
     candidates: int
 
     def as_dict(self) -> dict[str, float | int]:
-        """The figures by name."""
         return asdict(self)
 
 
@@ -50,8 +49,8 @@ def rank_targets(
     """The rank of each query's own image among all candidates, by inner product, counted from 1.
 
     Args:
-        queries: One row a query.
-        candidates: One row a distinct image.
+        queries: One row per query.
+        candidates: One row per distinct image.
         targets: For each query, the row of its own image.
         chunk: Queries compared at a time.
     """
@@ -67,13 +66,13 @@ def rank_targets(
 
 
 def random_ranks(queries: int, candidates: int, seed: int) -> torch.Tensor:
-    """Ranks as blind guessing gives them, for the paper's first row."""
+    """Ranks of random guessing, for the paper's first row."""
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(1, candidates + 1, (queries,), generator=generator).double()
 
 
 def summarize_ranks(ranks: torch.Tensor | Sequence[float], candidates: int) -> RetrievalMetrics:
-    """The paper's figures for a set of ranks."""
+    """The paper's metrics of a set of ranks."""
     ranks = torch.as_tensor(ranks, dtype=torch.float64)
     if not len(ranks):
         raise ValueError("expected at least one query to summarise, found none")

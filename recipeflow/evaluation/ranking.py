@@ -39,7 +39,6 @@ class EvaluationSet:
     rows: torch.Tensor
 
     def to(self, device: torch.device | str) -> EvaluationSet:
-        """The same on another device."""
         moved = {name: value.to(device) for name, value in vars(self).items()}
         return EvaluationSet(**moved)
 
@@ -60,7 +59,7 @@ def make_evaluation_set(
 
 
 def leave_out(data: EvaluationSet, parts: Collection[str]) -> EvaluationSet:
-    """The same queries as somebody would ask who has no picture, or tells no context."""
+    """The same queries without a picture or context."""
     queries = data.queries
     if "image" in parts and queries.pre is not None:
         queries = replace(queries, pre=torch.full_like(queries.pre, -1))
@@ -71,7 +70,7 @@ def leave_out(data: EvaluationSet, parts: Collection[str]) -> EvaluationSet:
 
 
 def read_features(model: VRFModel, data: EvaluationSet) -> EvaluationSet:
-    """The same with features in place of pixels, so that what is asked several times is read once."""
+    """The same with features in place of pixels, so that repeated queries read them once."""
     return replace(data, queries=replace(data.queries, images=_features(model, data)))
 
 
@@ -100,7 +99,7 @@ def embed_set(model: VRFModel, data: EvaluationSet) -> Embedded:
 
 
 def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
-    """The features that were cached, or the model's own where its backbone is being trained."""
+    """Cached features, or the model's own if its backbone is being trained."""
     images, pre = data.queries.images, data.queries.pre
     if isinstance(images, torch.Tensor):
         return images
@@ -113,7 +112,7 @@ def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:
 
 
 def evaluate_by_fold(model: VRFModel, pairs: Pairs, processor: VRFProcessor) -> dict[str, Any]:
-    """The figures of every fold among its own candidates, as an experiment gives them, with mean and deviation.
+    """The metrics of every fold among its own candidates, as in an experiment, with mean and deviation.
 
     Folds without a query are left out: a release of few recipes may have some.
     """

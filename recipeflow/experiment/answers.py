@@ -1,8 +1,8 @@
-"""What the jobs of an experiment keep of their answers, so that a report can show them without any model.
+"""The saved answers of an experiment's jobs, so that a report can show them without a model.
 
-Beside the figures of a job, ``jobs/<row>/fold-<k>.json``, stands ``fold-<k>.safetensors``: what every query found
-first, how near the right image was, and a sample of both sides of the embedding space. Images are named by a row of
-``image_pairs`` whose post-action image they are.
+Next to the metrics of a job, ``jobs/<row>/fold-<k>.json``, is ``fold-<k>.safetensors``: the nearest images of every
+query, the similarity of the right one, and a sample of both sides of the embedding space. Images are identified by a
+row of ``image_pairs`` whose post-action image they are.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:  # who only reads answers need not wait for transformers
     from recipeflow.pairs.loading import Pairs
 
 FOUND = 5
-"""Candidates kept of every query, the best first."""
+"""Candidates kept per query, the best first."""
 
 SAMPLE = 400
-"""Embeddings kept of each side: enough for a map, and a few hundred kilobytes however large the fold is."""
+"""Embeddings kept per side: enough for a map, and a few hundred kilobytes however large the fold is."""
 
 
 JOBS = "jobs"
@@ -35,12 +35,12 @@ JOBS = "jobs"
 
 
 def job_file(row: str, fold: int) -> Path:
-    """Where the figures of a job lie, below the experiment's folder."""
+    """The file with the metrics of a job, below the experiment's folder."""
     return Path(JOBS) / row / f"fold-{fold}.json"
 
 
 def answers_file(row: str, fold: int) -> Path:
-    """Where its answers lie."""
+    """The file with its answers."""
     return job_file(row, fold).with_suffix(".safetensors")
 
 
@@ -52,11 +52,11 @@ class Answers:
         found: For each query its nearest images, the best first.
         found_scores: Their cosine similarity.
         targets: For each query, its own image.
-        target_scores: Likewise.
+        target_scores: Its cosine similarity.
         image_rows: A sample of the candidates.
         image_embeds: Their embeddings, in half precision.
         query_rows: A sample of the queries, by their own rows.
-        query_embeds: Likewise.
+        query_embeds: Their embeddings, in half precision.
     """
 
     found: torch.Tensor
@@ -101,12 +101,12 @@ def _rows_of_candidates(pairs: Pairs, fold: int) -> torch.Tensor:
 
 
 def _sample(size: int) -> torch.Tensor:
-    """Positions spread evenly, all of them where there are few."""
+    """Evenly spread positions, or all of them if there are few."""
     return torch.linspace(0, size - 1, min(size, SAMPLE)).round().long()
 
 
 def checksum(content: bytes) -> str:
-    """By which the figures of a job know its answers."""
+    """Links the metrics of a job to its answers."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -115,10 +115,10 @@ def read_answers(path: Path, expected: str) -> Answers:
 
     Args:
         path: The file.
-        expected: The checksum that the job's figures give.
+        expected: The checksum in the job's metrics.
 
     Raises:
-        ReportError: If they are not there, or not those of this job.
+        ReportError: If they are missing, or not those of this job.
     """
     try:
         content = path.read_bytes()
@@ -127,6 +127,6 @@ def read_answers(path: Path, expected: str) -> Answers:
         return Answers(**load(content))
     except (OSError, ValueError, TypeError, SafetensorError) as error:
         raise ReportError(
-            f"expected the answers of a job in {path}, found: {error}; delete {path.with_suffix('.json').name} beside "
-            "it and run `vrf experiment` again, which runs that job alone"
+            f"expected the answers of a job in {path}, found: {error}; delete {path.with_suffix('.json').name} next "
+            "to it and run `vrf experiment` again, which runs only that job"
         ) from error

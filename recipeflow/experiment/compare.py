@@ -1,8 +1,9 @@
-"""Two experiments side by side: fold by fold, with a paired test, for a reader who does not believe in means alone.
+"""Compare two experiments fold by fold, with a paired test.
 
 Folds are the unit: queries of one recipe are not independent of each other, and every fold is tested once by each
-side. The test is the exact sign-flip permutation test: if the two were equally good, each fold's difference could as
-well have had the other sign, so the p-value is the share of all sign patterns whose mean is at least as far from zero.
+side. The test is the exact sign-flip permutation test: if the two were equally good, each fold's difference could
+equally have had the other sign, so the p-value is the share of all sign patterns whose mean is at least as far from
+zero.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from recipeflow.tables import Table
 METRICS = {"recall_at_1": "R@1", "recall_at_5": "R@5", "recall_at_10": "R@10", "median_rank": "MedR"}
 LOWER_IS_BETTER = ("median_rank",)
 PAPER_METRICS = ("recall_at_5", "median_rank")
-"""The paper's two figures: as many as a terminal has room for."""
+"""The paper's two metrics, which fit on a terminal."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One figure of one row in two experiments.
+    """One metric of one row in two experiments.
 
     Args:
         row: The name of the row.
-        metric: The name of the figure.
+        metric: The name of the metric.
         folds: The folds that both have.
-        first: The figure of each fold in the first experiment.
-        second: Likewise in the second.
+        first: The metric of each fold in the first experiment.
+        second: The metric of each fold in the second.
     """
 
     row: str
@@ -49,7 +50,7 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        """The second mean over the first, where that is not zero."""
+        """The second mean divided by the first, unless that is zero."""
         first = statistics.fmean(self.first)
         return statistics.fmean(self.second) / first if first else None
 
@@ -70,11 +71,11 @@ class Comparison:
 
 
 def sign_flip_test(differences: Sequence[float]) -> float:
-    """The share of all ways to sign these differences whose sum is at least as far from zero as theirs.
+    """The share of all sign patterns of these differences whose sum is at least as far from zero as theirs.
 
-    With ten folds there are 1,024 ways, so no p-value is below 0.002; two folds can never show anything.
+    With ten folds there are 1,024 patterns, so no p-value is below 0.002; two folds can never show anything.
     """
-    observed = abs(sum(differences)) * (1 - 1e-12)  # equal sums that were rounded apart count as equal
+    observed = abs(sum(differences)) * (1 - 1e-12)  # sums that differ only by rounding count as equal
     patterns = itertools.product((1, -1), repeat=len(differences))
     sums = [abs(sum(sign * value for sign, value in zip(signs, differences, strict=True))) for signs in patterns]
     return sum(total >= observed for total in sums) / len(sums)
@@ -85,7 +86,7 @@ def compare_experiments(first: str | Path, second: str | Path, row: str = "both"
 
     Args:
         first: The folder of an experiment, or its ``results.json``.
-        second: Likewise; differences are this one minus the first.
+        second: The other one; differences are this one minus the first.
         row: The name of the row.
 
     Raises:
@@ -96,7 +97,7 @@ def compare_experiments(first: str | Path, second: str | Path, row: str = "both"
     for key, meaning in (("data", "images and folds"), ("inner", "way of holding folds out")):
         if one.get(key, False) != other.get(key, False):
             raise UsageError(
-                f"expected two experiments with the same {meaning}, found others in {second} than in {first}; "
+                f"expected two experiments with the same {meaning}, found different ones in {second} and {first}; "
                 "run both on one dataset with one backbone"
             )
     folds = [_folds_of(result, row, path) for result, path in zip(results, (first, second), strict=True)]
@@ -134,7 +135,7 @@ def _folds_of(results: dict[str, Any], row: str, path: str | Path) -> dict[str, 
 
 
 def comparison_table(comparisons: Sequence[Comparison], names: tuple[str, str]) -> Table:
-    """Every fold's figures and differences, their mean, ratio and test."""
+    """Every fold's metrics and differences, their mean, ratio and test."""
     first, second = names
     columns = ["fold", *(f"{METRICS[c.metric]} {part}" for c in comparisons for part in (first, second, "change"))]
     folds = comparisons[0].folds
@@ -151,7 +152,7 @@ def comparison_table(comparisons: Sequence[Comparison], names: tuple[str, str]) 
 
 
 def comparison_notes(comparisons: Sequence[Comparison]) -> str:
-    """What the differences amount to."""
+    """One line: ratio and p-value of each metric."""
     parts = [
         f"{METRICS[c.metric]} x {'—' if c.ratio is None else format(c.ratio, '.2f')}, p = {c.p_value:.3f}"
         + (" (lower is better)" if c.metric in LOWER_IS_BETTER else "")

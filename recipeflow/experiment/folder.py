@@ -1,4 +1,4 @@
-"""The folder of an experiment: one file per finished job, and nothing in it that was made with other settings."""
+"""The folder of an experiment: one file per finished job, all with the same settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recipeflow.training.output_folder import FolderKind
 EXPERIMENT = FolderKind("vrf experiment", marks=(JOBS, RESULTS))
 
 SHOWN = 4
-"""Differences that a message shows; another preset has many."""
+"""The number of differences in a message; another preset has many."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Job:
 
     @property
     def file(self) -> Path:
-        """Where its result lies, below the experiment's folder."""
+        """The path of its result, below the experiment's folder."""
         return job_file(self.row, self.fold)
 
 
 def write_result(out: Path, job: Job, settings: dict[str, Any], result: dict[str, Any]) -> None:
-    """Write what a job found: its answers first, then the figures, which vouch for them and mark it as finished."""
+    """Write a job's answers first, then its metrics, which contain their checksum and mark the job as finished."""
     answers = result.pop("answers", None)
     if answers is not None:
         write_aside(out / answers_file(job.row, job.fold), answers)
@@ -56,10 +56,10 @@ def finished_jobs(out: Path, settings: dict[str, Any], rows: Sequence[str]) -> l
 
 
 def refuse_others(out: Path, settings: Mapping[str, Any]) -> None:
-    """Refuse a folder that holds results of other settings than these, which may be some of all.
+    """Refuse a folder with results of other settings; ``settings`` may be a subset.
 
     Raises:
-        OutputExistsError: With what differs.
+        OutputExistsError: With the differences.
     """
     for path in (out / RESULTS, *sorted(out.glob(f"{JOBS}/*/*.json"))):
         found = _read(path).get("settings")
@@ -72,7 +72,7 @@ def refuse_others(out: Path, settings: Mapping[str, Any]) -> None:
 
 
 def _differences(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
-    """What is not as it was, by name; of nested settings only those that differ."""
+    """What has changed, by name; of nested settings only those that differ."""
     for name, value in settings.items():
         before = found.get(name)
         if isinstance(before, Mapping) and isinstance(value, Mapping):
@@ -83,7 +83,7 @@ def _differences(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Itera
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A result, or nothing where there is none or it was cut short."""
+    """A result; empty if there is none or it is incomplete."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):

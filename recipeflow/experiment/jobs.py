@@ -1,6 +1,6 @@
-"""The paper's experiment: ten-fold cross-validation for every set of inputs, as jobs that resume one by one.
+"""The paper's experiment: ten-fold cross-validation for every set of inputs, as independent jobs.
 
-A job is one fold of one row of the table. Jobs share nothing but the features, so they run side by side with one
+A job is one fold of one row of the table. Jobs share only the features, so they run in parallel with one
 thread each, which is faster than many threads on such small matrices, and a finished one is never run again.
 """
 
@@ -48,7 +48,7 @@ from recipeflow.training.trainer import VRFTrainer
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, and on what; two experiments with equal settings have equal results.
+    """The settings of an experiment; equal settings give equal results.
 
     Args:
         dataset: The dataset: a folder, or ``OWNER/NAME`` on the Hub.
@@ -57,7 +57,7 @@ class Experiment:
         cache: The folder of the feature cache; ``None`` for the default one.
         preset: The name of the training settings.
         config: The training settings themselves.
-        inner: Leave each held-out fold alone and test on the next one, to choose settings.
+        inner: Leave each held-out fold out and test on the next one, to choose settings.
     """
 
     dataset: str
@@ -85,7 +85,7 @@ class Experiment:
         return self.choices() | {"data": pairs.digest(), "context": context}
 
     def choices(self) -> dict[str, Any]:
-        """Those of the settings that are known before any image is seen."""
+        """The settings that are known before any image is read."""
         return {
             "preset": self.preset,
             "backbone": self.backbone,
@@ -102,18 +102,18 @@ def run_experiment(
     folds: Sequence[int] = range(FOLDS),
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Run every job that has no result yet and write ``results.json``, with all jobs that the folder has by then.
+    """Run every job without a result and write ``results.json``, with all jobs in the folder.
 
     Args:
         experiment: What to run.
-        out: The experiment's folder; run the same again to resume after an interruption, or other rows and folds with
-            the same settings to add to it.
+        out: The experiment's folder; run the same again to resume after an interruption, or add other rows and folds
+            with the same settings.
         rows: Names of rows.
         folds: Which folds.
         workers: Processes; one per core, or per GPU, by default.
 
     Raises:
-        OutputExistsError: If the folder holds results of other settings; none of them is touched.
+        OutputExistsError: If the folder has results of other settings; none of them is changed.
         FolderInUseError: If another experiment is writing there.
     """
     refuse_launch("vrf experiment")
@@ -133,7 +133,7 @@ def _run_claimed(experiment: Experiment, out: Path, jobs: Sequence[Job], workers
     refuse_others(out, experiment.choices())
     name, folder = experiment.dataset, open_dataset(experiment.dataset)
     check_context(folder, experiment.config.context)
-    experiment = replace(experiment, dataset=str(folder))  # workers need not look for it again
+    experiment = replace(experiment, dataset=str(folder))  # so that workers do not look it up again
     pairs = load_pairs(folder, experiment.features())
     settings = experiment.settings(pairs)
     refuse_others(out, settings)
@@ -159,8 +159,8 @@ KEEP_MEMORY = ":".join(
     f"glibc.malloc.{name}"
     for name in ("hugetlb=1", "mmap_threshold=1000000000", "trim_threshold=10000000000", "top_pad=100000000")
 )
-"""For workers: keep memory that was freed, in large pages. A step allocates all gradients anew, and having the kernel
-clear thousands of small pages for them each time took a sixth of it. Other C libraries than GNU's ignore it."""
+"""For workers: keep freed memory, in large pages. Each step allocates all gradients again, and clearing thousands of
+small pages for them took the kernel a sixth of the step. C libraries other than GNU's ignore it."""
 
 _runner: JobRunner | None = None
 """Of a worker process, which loads the data once for all its jobs."""
@@ -288,7 +288,7 @@ class JobRunner:
 def collect_results(
     out: Path, jobs: Sequence[Job], settings: dict[str, Any], pairs: Pairs, source: str | None
 ) -> dict[str, Any]:
-    """Mean and standard deviation over folds for every row, with everything needed to judge them."""
+    """Mean and standard deviation over folds for every row, with what is needed to interpret them."""
     rows = []
     for name in dict.fromkeys(job.row for job in jobs):
         done = {job.fold: _require_result(out, job, settings) for job in jobs if job.row == name}

@@ -11,7 +11,7 @@ from recipeflow.errors import UsageError
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: what the query is made of, and what the paper found (R@5 and MedR)."""
+    """A row of the table: the parts of a query, and the paper's figures (R@5 and MedR)."""
 
     name: str
     title: str
@@ -45,7 +45,7 @@ def parse_rows(names: Sequence[str]) -> list[Row]:
 
 
 def parse_folds(text: str) -> list[int]:
-    """Folds as they are written on the command line: ``0,1,2``, or nothing for all."""
+    """Folds as written on the command line: ``0,1,2``, or empty for all."""
     try:
         folds = [int(part) for part in text.split(",")] if text else list(range(FOLDS))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Figures of an experiment: how the models learnt, what they find, and where the right image stands.
+"""Plots of an experiment: learning curves, R@k, and ranks of the right image.
 
-Colours are those of Okabe and Ito (2008), which colour-blind readers tell apart; lines differ in their dashes and
-marks too, so that a print without colour can be read.
+Colours are those of Okabe and Ito (2008), which colour-blind readers can distinguish; lines differ in dashes and
+markers too, so that they can be read without colour.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ STYLES = (
     Style("#d55e00", (0, (3, 1, 1, 1)), "v", "--"),
     Style("#000000", (0, (1, 1)), "P", "++"),
 )
-"""Grey dots for the row without a model, which stands first, then one for each row of the table."""
+"""Grey dots for the first row, which has no model, then one style per row of the table."""
 
 FIRST_K = (1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50, 70, 100)
 EDGES = (1, 2, 3, 5, 9, 17, 33, 65, 129, 257, 513)
-"""Where the bars of a rank histogram begin: alone where it matters, then ever wider."""
+"""Where the bars of a rank histogram begin: single ranks first, then wider and wider."""
 
 Folds = Sequence[Mapping[str, Any]]
 
 
 def draw_plots(rows: Mapping[str, Folds], folder: Path) -> list[Path]:
-    """Draw all figures.
+    """Draw all plots.
 
     Args:
-        rows: For each row of the table by its title, the results of its folds, as an experiment's jobs leave them.
+        rows: For each row of the table by its title, the results of its folds, as written by the jobs.
         folder: Where to write them.
     """
     figures = {"recall.png": plot_recall(rows), "ranks.png": plot_ranks(rows)}
@@ -72,7 +72,7 @@ def trained_rows(rows: Mapping[str, Folds]) -> dict[str, Folds]:
 
 
 def to_svg(figure: Figure) -> str:
-    """A figure for a page: vectors that look the same everywhere, with the same bytes for the same figure."""
+    """A plot as SVG: it looks the same everywhere, and the same plot has the same bytes."""
     buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "recipeflow"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, facecolor="white")
@@ -91,7 +91,7 @@ def plot_learning(rows: Mapping[str, Folds]) -> Figure:
             _plot_epochs(axes[1], "recall_at_5", folds, title, style)
     axes[0].set(xlabel="epoch", ylabel="training loss of a batch", title="Learning", yscale="log")
     if measured:
-        axes[1].set(xlabel="epoch", ylabel="R@5 on the held-out fold, %", title="R@5 on the way")
+        axes[1].set(xlabel="epoch", ylabel="R@5 on the held-out fold, %", title="R@5 during training")
     for panel in axes:
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     _add_legend(figure, axes[0])
@@ -178,12 +178,12 @@ def _bar_name(first: int, after: int | None) -> str:
 
 
 def plot_shares(shares: Sequence[Share], names: Mapping[str, str], title: str) -> Figure:
-    """The share of each group with its 95 % interval, and how many queries it rests on.
+    """The share of each group with its 95 % interval and number of queries.
 
     Args:
         shares: From top to bottom.
-        names: What to write for a group, in any language.
-        title: Above all of it.
+        names: The label of each group, in any language.
+        title: The title.
     """
     figure = Figure(figsize=(7.4, 1.1 + 0.24 * len(shares)), dpi=120, layout="constrained", facecolor=PAPER)
     axes = figure.subplots()
@@ -218,5 +218,5 @@ def _clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
 
 
 def _add_legend(figure: Figure, axes: Axes) -> None:
-    """Beside the panels, where it hides nothing."""
+    """Put the legend next to the panels, where it hides nothing."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", frameon=False, handlelength=3.2)

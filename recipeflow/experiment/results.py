@@ -1,6 +1,6 @@
-"""What an experiment found, for a terminal and as a page: the paper's table with the paper's own figures beside ours.
+"""The results of an experiment, for a terminal and as a page: the paper's table with the paper's figures beside ours.
 
-Everything here is made from ``results.json`` alone, so that a table can be printed again wherever that file is.
+Everything here is made from ``results.json`` alone, so that a table can be printed again from that file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def results_table(results: Results) -> Table:
 
 
 def short_table(results: Results) -> Table:
-    """The paper's two figures, narrow enough for a terminal."""
+    """The paper's two metrics, narrow enough for a terminal."""
     columns = ("inputs", "R@5", "MedR", "paper R@5", "paper MedR")
     keys = ("recall_at_5", "median_rank")
     rows = [
@@ -51,20 +51,20 @@ def short_table(results: Results) -> Table:
 
 
 def results_notes(results: Results) -> str:
-    """What was counted, and what it can say."""
+    """What was counted, and what it means."""
     counts = "; ".join(f"{row['usable_rows']:,} for {row['title']}" for row in results["rows"])
     candidates = results["rows"][0]["mean"]["candidates"]
     return (
-        f"Of the {results['all_rows']:,} rows of image_pairs, those count that have a post-action image and what the "
-        f"inputs need: {counts}. The candidates are the different post-action images of the held-out fold, "
-        f"{candidates:.0f} on average, and a query is right when it ranks its own. "
+        f"Of the {results['all_rows']:,} rows of image_pairs, those with a post-action image and all required inputs "
+        f"are used: {counts}. The candidates are the distinct post-action images of the held-out fold, "
+        f"{candidates:.0f} on average; the right answer to a query is its own image. "
         + _unseen_note(results)
         + _source_note(results["source"])
     ).strip()
 
 
 def _unseen_note(results: Results) -> str:
-    """The queries that have no pre-action image are no part of the table, which is the paper's."""
+    """Queries without a pre-action image are not part of the paper's table."""
     return "".join(
         f"Queries of {row['title']} whose pre-action image is missing, which the table leaves out: "
         f"R@5 {row['unseen']['recall_at_5']:.1f}, MedR {row['unseen']['median_rank']:.1f}. "
@@ -78,7 +78,7 @@ def _source_note(source: str | None) -> str:
 
 
 def results_page(results: Results) -> str:
-    """Table, notes, figures and settings, as the Markdown page that stands in the experiment's folder."""
+    """Table, notes, plots and settings, as the Markdown page in the experiment's folder."""
     settings, seconds = results["settings"], results["seconds"]
     training = ", ".join(f"{key} {value}" for key, value in settings["training"].items())
     versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items())
@@ -104,7 +104,7 @@ def _title(results: Results) -> str:
 
 
 def _row_title(row: Results, results: Results) -> str:
-    """With the number of folds, where it is not the same for all rows."""
+    """With the number of folds, if it differs between rows."""
     return row["title"] if len(_fold_counts(results)) == 1 else f"{row['title']} ({len(row['folds'])} folds)"
 
 

@@ -1,1 +1,1 @@
-"""The explorer: a release or a built dataset as pages to look at, served or written as a static site."""
+"""The explorer: a release or a built dataset as web pages, served or exported as a static site."""

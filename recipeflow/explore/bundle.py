@@ -1,7 +1,7 @@
 """ES modules as one classic script, because browsers load no modules from ``file://``.
 
-It understands only what this project's modules are written in: imports of one line without renaming, and declarations
-that are exported where they stand. Anything else is refused, never guessed.
+It supports only the syntax of this project's modules: imports of one line without renaming, and declarations with an
+inline export. Anything else is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 class BundleError(Exception):
-    """A module that is not written as they all are: a fault of the project, not of who uses it."""
+    """A module with unsupported syntax: a bug of the project, not a user's error."""
 
 
 def combine_modules(entry: str, folders: Sequence[Path]) -> str:
-    """A module and all that it imports, each once and after what it needs, inside one function.
+    """A module and its imports, each once and after its own imports, inside one function.
 
     Args:
         entry: The name of the module that starts the page.
-        folders: Where modules are looked for by name, in this order.
+        folders: Searched for modules by name, in this order.
     """
     texts: dict[str, str] = {}
     _collect(entry, folders, texts, ())
@@ -41,9 +41,9 @@ def combine_modules(entry: str, folders: Sequence[Path]) -> str:
 
 
 def _collect(name: str, folders: Sequence[Path], texts: dict[str, str], above: tuple[str, ...]) -> None:
-    """Put a module behind all that it imports; names and exports are checked on the way."""
+    """Add a module after its imports; names and exports are checked on the way."""
     if name in above:
-        raise BundleError(f"expected no circle of imports, found {' -> '.join([*above, name])}")
+        raise BundleError(f"expected no import cycle, found {' -> '.join([*above, name])}")
     if name in texts:
         return
     path = next((folder / name for folder in folders if (folder / name).is_file()), None)

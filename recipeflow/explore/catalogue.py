@@ -1,4 +1,4 @@
-"""What a gallery shows of a recipe and searches in, and all that its page shows."""
+"""The data of a recipe: for the gallery and its search, and for the recipe's page."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from recipeflow.release.recipe import LABELS, Recipe
 from recipeflow.web.views import recipe_view
 
 HasPicture = Callable[[int], bool]
-"""Whether a frame of a recipe is there, by its number."""
+"""Whether a frame of a recipe exists, by its number."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A recipe in the index: what it is called, what is in it, what is done, and its cover picture."""
+    """A recipe in the index: title, ingredients, actions and cover picture."""
 
     id: str
     title: str | None
@@ -41,12 +41,11 @@ class Entry:
 
     @property
     def words(self) -> list[str]:
-        """All that ``packed`` needs places of."""
+        """All words that ``packed`` needs places for."""
         return [*self.ingredients, *self.verbs, *self.labels]
 
 
 def catalogue_entry(recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPicture) -> Entry:
-    """The entry of a recipe."""
     uses: defaultdict[str, list[str]] = defaultdict(list)
     for flow in recipe.flows:
         uses[flow.start].append(flow.label)
@@ -69,20 +68,20 @@ def _texts(texts: Iterable[str | None]) -> list[str]:
 
 
 def find_cover(recipe: Recipe, has_picture: HasPicture) -> int | None:
-    """The frame of the recipe's last result that is there: most often the finished dish."""
+    """The last existing frame of a result: usually the finished dish."""
     numbers = [number for change in reversed(recipe.state_changes) for number in (change.after, change.before)]
     return next((number for number in numbers if number is not None and has_picture(number)), None)
 
 
 def recipe_page(recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPicture) -> dict[str, Any]:
-    """All that a recipe's page shows, beside the shape that every page draws."""
+    """Everything on a recipe's page, in addition to the common format."""
     program = make_program(recipe)
     carriers = find_carriers(recipe, program)
     texts = [recipe.title, *(entity.text for entity in recipe.entities.values())]
     english = {text: glossary[text] for text in texts if text is not None and text in glossary}
     return {
         "view": recipe_view(recipe),
-        # Pairs, because a word may be anything, even a name that has a meaning in an object.
+        # Pairs, because a word may be anything, even a special property name of objects.
         "english": [list(pair) for pair in english.items()],
         "pictures": [number for number in recipe.used_frames if has_picture(number)],
         "lights": light_actions(recipe, carriers),
@@ -95,7 +94,7 @@ def recipe_page(recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPic
 
 
 def translate(program: Program, english: Mapping[str, str]) -> Program:
-    """The same program with English words, as far as they are known."""
+    """The same program with English words, where they are known."""
 
     def put(mention: Mention) -> Mention:
         arguments = tuple(

@@ -17,12 +17,12 @@ from recipeflow.images import page_picture
 from recipeflow.release.recipe import Recipe, frame_name
 
 MARKER = "vrf_explore.json"
-"""What was written. Only this module writes it, so a folder that has it may be replaced."""
+"""A manifest of the site. Only this module writes it, so a folder that has it may be replaced."""
 
 
 @dataclass(frozen=True)
 class Export:
-    """A finished site: how much it holds, and what could not be shown."""
+    """A finished site: its size, and what could not be shown."""
 
     folder: Path
     recipes: int
@@ -40,17 +40,17 @@ def export_site(
 
     Args:
         library: The recipes.
-        folder: Where to.
-        overwrite: Replace a site that is already there.
+        folder: The folder to write.
+        overwrite: Replace an existing site.
         watch: Passes the numbers of the recipes through, to show progress.
 
     Raises:
-        OutputExistsError: Where the folder is there already and may not be replaced.
+        OutputExistsError: If the folder exists and may not be replaced.
     """
     folder = Path(folder)
     if library.source.folder.resolve().is_relative_to(folder.resolve()):
         raise UsageError(
-            f"expected a site outside what it shows, found {library.source.folder} inside {folder}, which the site "
+            f"expected a site outside its source, found {library.source.folder} inside {folder}, which the site "
             "would replace; choose another --export"
         )
     with StagedFolder(folder, MARKER, overwrite) as staged:
@@ -79,7 +79,7 @@ def _write_data(folder: Path, name: str, data: object) -> None:
 
 
 class _RecipeWriter:
-    """Writes recipes one after the other, and counts."""
+    """Writes and counts recipes."""
 
     def __init__(self, library: Library, folder: Path) -> None:
         self.library = library

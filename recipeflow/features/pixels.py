@@ -1,8 +1,8 @@
-"""Frames of a built dataset as pixels: augmented for training, or just as the backbone wants them.
+"""Frames of a built dataset as pixels: augmented for training, or with the backbone's plain transform.
 
 Fine-tuning cannot use cached features. Frames are read from the memory-mapped dataset when they are needed, by worker
-processes ahead of the training step. What happens to a frame depends on the seed, the step and the frame alone, so a
-run that goes on after an interruption sees the same pixels.
+processes ahead of the training step. The augmentation of a frame depends only on the seed, the step and the frame, so
+a resumed run sees the same pixels.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class FramePixels:
     """The unique frames of a dataset, to be read as pixels.
 
     Args:
-        dataset: A folder that ``vrf build`` wrote.
+        dataset: A folder written by ``vrf build``.
         backbone: The timm name of the network that will see them.
-        index: Which frames there are.
-        workers: Processes that decode ahead; with 0 the training process does it.
+        index: The frames.
+        workers: Processes that decode ahead; with 0 the training process decodes.
     """
 
     dataset: Path
@@ -60,7 +60,7 @@ class FramePixels:
 
     @property
     def post(self) -> torch.Tensor:
-        """Likewise for the post-action image."""
+        """For each row of ``image_pairs`` the number of its post-action image; -1 where that is null."""
         return torch.from_numpy(self.index.post)
 
     def check_model(self, config: VRFConfig) -> None:
@@ -84,18 +84,17 @@ class FramePixels:
         return rows
 
     def frame(self, number: int) -> Frame:
-        """One encoded frame."""
         place = self.index.places[number]
         return make_frame(self.index, number, self._rows[place.number][place.column]["bytes"])
 
     def augmented(self, frames: Sequence[torch.Tensor], first_step: int, seed: int) -> Iterator[torch.Tensor]:
-        """The pixels of each step's frames, every frame with a crop, mirror image and light of its own."""
+        """The pixels of each step's frames, every frame with its own random crop, mirroring and light."""
         config = transform_config(self.backbone)
         steps: list[_Part] = [(list(map(int, numbers)), (seed, first_step + k)) for k, numbers in enumerate(frames)]
         yield from self._load(steps, _augmentation(config))
 
     def plain(self, frames: torch.Tensor) -> Iterator[torch.Tensor]:
-        """The pixels of these frames in batches, as the processor makes them."""
+        """The pixels of these frames in batches, with the processor's transform."""
         config = transform_config(self.backbone)
         parts = [(part.tolist(), None) for part in frames.split(EVALUATION_BATCH)]
         yield from self._load(parts, timm.data.create_transform(**config, is_training=False))
@@ -139,7 +138,7 @@ class _Parts(Dataset):
 
 
 def _augmentation(config: dict) -> v2.Compose:
-    """Mild enough that the state of the food stays what it is: colours tell raw from cooked."""
+    """Mild enough to keep the state of the food: colours distinguish raw from cooked."""
     return v2.Compose(
         [
             v2.PILToTensor(),

@@ -1,7 +1,7 @@
-"""Several looks at one picture: the centre, its mirror image, and two closer crops.
+"""Several views of one picture: the centre, its mirror image, and two closer crops.
 
-Views are made of the decoded picture, before the backbone's own transform, so they suit every backbone. The centre is
-the picture as it is.
+Views are made from the decoded picture, before the backbone's own transform, so they work with every backbone. The
+centre is the unchanged picture.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ VIEWS: dict[str, Callable[[Image.Image], Image.Image]] = {
 }
 CENTRE = "centre"
 NUMBERS = (1, 2, 4)
-"""How many views there may be: the first so many of `VIEWS`."""
+"""The possible numbers of views: the first ones of `VIEWS`."""
 
 
 def first_views(number: int) -> tuple[str, ...]:
-    """The names of so many views, the centre first."""
+    """The names of this many views, the centre first."""
     return tuple(VIEWS)[:number]

@@ -1,4 +1,4 @@
-"""The recipe flow graph (r-FG) and what is read off it: objects, programs, statistics, agreement, drawings."""
+"""The recipe flow graph (r-FG) and what is derived from it: objects, programs, statistics, agreement, drawings."""
 
 from recipeflow.graph.flow_graph import ImagePair, build_graph, pair_objects, trace_objects
 

@@ -1,18 +1,18 @@
 """Agreement between two annotations of the same words: the paper's precision, recall and F-measure.
 
-The first annotation is taken as the truth. What is counted, and when two annotators agree on it:
+The first annotation is the truth. What is counted, and when two annotators agree on it:
 
 - **r-NE**: an entity, when both have one with the same first word, last word and tag.
 - **r-FG**: a flow, when both have one with the same start, end and label. As in the release, a vertex is the first
-  word of its entity: that the entities differ in tag or length is counted once, as a difference of r-NEs.
+  word of its entity: a difference in tag or length counts once, as a difference of r-NEs.
 - **Image**: a side, *before* or *after*, of a state change, when both have the same frame, or no image, for that side
-  of the same object of the same action. Objects are those that tracing each annotator's own flows finds, so that,
-  as the paper says, differences in the former steps affect this one.
+  of the same object of the same action. Objects are found by tracing each annotator's own flows, so that,
+  as the paper says, differences in the earlier steps affect this one.
 
 The paper does not spell out the last rule, but its figures do. It compares 199 state changes, and with at most two
 images for each, its 70.60 and 75.13 can only be 281 of 398 and of 374: both sides of 199 and of 187 state changes.
-Those without an image are among the 199, for only all of them are so many beside its 623 r-NEs. (The other rows are
-616 of 623 and of 629 r-NEs, and 530 of 616 and of 615 flows.) How objects were matched it does not say.
+Those without an image are among the 199: without them there would be fewer for its 623 r-NEs. (The other rows are
+616 of 623 and of 629 r-NEs, and 530 of 616 and of 615 flows.) It does not say how objects were matched.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ IMAGE_KINDS = {
     "after": "frame after",
     "no_after": "no image after",
 }
-"""The sides of state changes by what an annotator gave them."""
+"""The sides of state changes, by what an annotator assigned to them."""
 
 STEPS = {"r-NE": TAGS, "r-FG": LABELS, "Image": IMAGE_KINDS}
 """The rows of the paper's table, and what each can be split into."""
@@ -51,26 +51,24 @@ class Score:
 
     @property
     def precision(self) -> float | None:
-        """How many per cent of the second annotator's items the first has too."""
+        """The percentage of the second annotator's items that the first has too."""
         return 100 * self.both / self.second if self.second else None
 
     @property
     def recall(self) -> float | None:
-        """How many per cent of the first annotator's items the second has too."""
+        """The percentage of the first annotator's items that the second has too."""
         return 100 * self.both / self.first if self.first else None
 
     @property
     def f_measure(self) -> float | None:
-        """The harmonic mean of precision and recall, in per cent; the same whoever is the first."""
+        """The harmonic mean of precision and recall, in per cent; it is symmetric."""
         return 200 * self.both / (self.first + self.second) if self.first + self.second else None
 
     def as_dict(self) -> dict[str, int | float | None]:
-        """The score as a JSON-ready row."""
         figures = {"precision": self.precision, "recall": self.recall, "f_measure": self.f_measure}
         return figures | {"both": self.both, "first": self.first, "second": self.second}
 
     def row(self) -> tuple[Cell, ...]:
-        """The score as cells of a table."""
         return self.precision, self.recall, self.f_measure, self.both, self.first, self.second
 
 
@@ -79,7 +77,7 @@ _HEADS = ("Precision", "Recall", "F-measure", "both", "first", "second")
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two annotations agree.
+    """The agreement of two annotations.
 
     Attributes:
         recipes: The ids of the recipes that both have, which were compared.
@@ -94,7 +92,7 @@ class Agreement:
     scores: Mapping[str, Mapping[str, Score]]
 
     def total(self, step: str) -> Score:
-        """The score of a whole step, which is a row of the paper's table."""
+        """The score of a whole step: a row of the paper's table."""
         scores = self.scores[step].values()
         return Score(sum(s.both for s in scores), sum(s.first for s in scores), sum(s.second for s in scores))
 
@@ -136,11 +134,11 @@ def measure_agreement(first: Iterable[Recipe], second: Iterable[Recipe]) -> Agre
     """Compare two annotations, recipe by recipe.
 
     Args:
-        first: The annotation that is taken as the truth.
-        second: The other one; its recipes may stand in another order.
+        first: The annotation that is used as the truth.
+        second: The other one; its recipes may be in another order.
 
     Raises:
-        AgreementError: Where they have no recipe in common, or one of other words.
+        AgreementError: If they have no recipe in common, or one with different words.
     """
     truth, other = _by_id(first), _by_id(second)
     shared = [recipe_id for recipe_id in truth if recipe_id in other]
@@ -152,7 +150,7 @@ def measure_agreement(first: Iterable[Recipe], second: Iterable[Recipe]) -> Agre
     for recipe_id in shared:
         _check_words(truth[recipe_id], other[recipe_id])
         for step, items in _ITEMS.items():
-            # Counted, not only collected: surplus state changes have no object by which to tell them apart.
+            # Counted, not collected in a set: surplus state changes have no object to distinguish them.
             pair = Counter(items(truth[recipe_id])), Counter(items(other[recipe_id]))
             both.update((step, kind) for kind, _ in (pair[0] & pair[1]).elements())
             for side, found in zip(sides, pair, strict=True):
@@ -178,14 +176,14 @@ def _by_id(recipes: Iterable[Recipe]) -> dict[str, Recipe]:
 
 
 def _check_words(first: Recipe, second: Recipe) -> None:
-    """Refuse annotations of different words: the same id would name another word in each."""
+    """Refuse annotations of different words: the same id would mean another word in each."""
     for name, ours, theirs in zip(SECTIONS, first.sections, second.sections, strict=True):
         words = [[[(word.start, word.end) for word in line.words] for line in lines] for lines in (ours, theirs)]
         texts = [[line.text for line in lines] for lines in (ours, theirs)]
         same_text = all(a == b for a, b in zip(*texts, strict=False) if a is not None and b is not None)
         if words[0] != words[1] or not same_text:
             raise AgreementError(
-                f"recipe {first.id}, {name}: expected the same words in both annotations, found other ones; "
+                f"recipe {first.id}, {name}: expected the same words in both annotations, found different ones; "
                 "annotate both from the same release"
             )
 

@@ -29,7 +29,7 @@ COLOURS = {
     "Sf": "#cfe6c5",
     "St": "#b9dfe0",
 }
-"""One for each tag; actions stand out, because everything leads to them."""
+"""One per tag; actions stand out, because everything leads to them."""
 
 DARK = ("Ac",)
 INK, EDGE, MAIN_EDGE = "#2b2622", "#a89d92", "#c8552f"
@@ -50,8 +50,8 @@ def draw_graph(recipe: Recipe, path: str | Path, glossary: Mapping[str, str] = M
 
     Args:
         recipe: With or without text.
-        path: Where to; written aside and moved into place.
-        glossary: English for words, shown beside them.
+        path: The file, written atomically.
+        glossary: English for words, shown next to them.
     """
     graph = build_graph(recipe)
     places = lay_out(graph)
@@ -64,7 +64,7 @@ def draw_graph(recipe: Recipe, path: str | Path, glossary: Mapping[str, str] = M
     shown = with_english([recipe.title, *(entity.text for entity in recipe.entities.values())], glossary)
     axes.set_title(shown.get(recipe.title, recipe.id), loc="left", color=INK, fontproperties=_font(13))
     boxes = {id: _draw_node(axes, entity, places[id], shown) for id, entity in recipe.entities.items()}
-    figure.draw_without_rendering()  # only now the boxes have their sizes, and arrows can end at them
+    figure.draw_without_rendering()  # gives the boxes their sizes, so that arrows can end at them
     for start, end, label in graph.edges(keys=True):
         _draw_edge(axes, label, (places[start], places[end]), (boxes[start], boxes[end]))
     _draw_legend(figure, recipe)

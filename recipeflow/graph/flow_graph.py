@@ -1,7 +1,7 @@
 """The recipe flow graph (r-FG) and what its actions act on.
 
-The release's state changes do not name their objects: they stand in the order in which the objects are found by
-tracing the flows, and this module is where that rule lives.
+The release's state changes do not name their objects: they are in the order in which tracing the flows finds the
+objects. This module implements that rule.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from recipeflow.release.recipe import Entity, Recipe, StateChange
 def build_graph(recipe: Recipe) -> nx.MultiDiGraph:
     """The flow graph: nodes are entity ids with the attribute ``entity``, edges have their label as key and attribute.
 
-    Every entity is a node, those without an edge too.
+    Every entity is a node, even without an edge.
     """
     graph = nx.MultiDiGraph(recipe_id=recipe.id)
     graph.add_nodes_from((entity.id, {"entity": entity}) for entity in recipe.entities.values())
@@ -31,7 +31,7 @@ def trace_objects(recipe: Recipe) -> dict[str, tuple[str, ...]]:
     """The objects of every action, by the action's id, in the order of the annotation.
 
     The sources of the ``Targ`` edges into the action, in order; a source with incoming ``F-set`` edges stands for its
-    members, and a member that is an action stands for that action's own objects. An object that is reached on two ways
+    members, and a member that is an action stands for that action's own objects. An object that is reached in two ways
     counts once.
     """
     targets = _sources(recipe, "Targ")
@@ -40,7 +40,7 @@ def trace_objects(recipe: Recipe) -> dict[str, tuple[str, ...]]:
     objects: dict[str, list[str]] = {action.id: [] for action in recipe.actions}
     stands_for: dict[str, list[str]] = {}
     for node in order:
-        # All that a node needs was found before it: long chains need no recursion, and nested sets cannot explode.
+        # In topological order: long chains need no recursion, and nested sets cannot explode.
         if node in objects:
             objects[node] = _unique(found for source in targets[node] for found in stands_for[source])
         found = (objects.get(member) or stands_for[member] for member in members[node])
@@ -72,7 +72,7 @@ class ImagePair:
 def pair_objects(recipe: Recipe) -> list[ImagePair]:
     """Match the state changes to the traced objects of their action, in order.
 
-    Where an action has more state changes than objects, the surplus keeps ``None`` instead of shifting the rest.
+    If an action has more state changes than objects, the surplus gets ``None`` instead of shifting the rest.
     """
     objects = trace_objects(recipe)
     used: defaultdict[str, int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""Places for the nodes of a flow graph: from the ingredients on the left to the dish on the right."""
+"""The layout of a flow graph: from the ingredients on the left to the dish on the right."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ Place = tuple[float, float]
 """A column and a row; columns are whole numbers."""
 
 Extent = dict[int, tuple[float, float]]
-"""The rows that a part of the graph takes up in each of its columns, from the first to the last."""
+"""The rows that a part of the graph occupies in each of its columns, from the first to the last."""
 
 
 def lay_out(graph: nx.MultiDiGraph) -> dict[str, Place]:
     """A place for every node, at least one row away from its neighbours in the same column.
 
-    A node stands right before the last node it flows into, and hangs on that one, so that the picture is a tree with a
-    few more lines. Each node takes the middle of the rows of those that hang on it, and branches move together as
-    closely as their columns allow.
+    A node is placed just before the last node it flows into, as its child, so that the picture is a tree with a few
+    more lines. Each node is in the middle of its children's rows, and branches are packed as closely as their columns
+    allow.
     """
     columns = _find_columns(graph)
     parts: dict[str | None, list[str]] = {node: [] for node in (None, *graph)}
@@ -64,7 +64,7 @@ def _pack(parts: list[str], extents: dict[str, Extent], shifts: dict[str, float]
 def _shifted(
     columns: dict[str, int], rows: dict[str, float], shifts: dict[str, float], parts: dict[str | None, list[str]]
 ) -> dict[str, Place]:
-    """Every node's final place: parts move with what they hang on, and the whole begins with row 0."""
+    """Every node's final place: children move with their parents, and the first row is 0."""
     moved: dict[str | None, float] = {None: 0.0}
     waiting: list[str | None] = [None]
     while waiting:

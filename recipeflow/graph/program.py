@@ -8,9 +8,9 @@
 
 A *mention* is an entity of the recipe with the flows that run into it: those labelled ``Targ`` are its objects, every
 other label has its keyword (``ROLES``). Foods of the ingredient list are the inputs ``i1, i2, …``, actions are the
-steps ``x1, x2, …``, each exactly once; what is mentioned several times, or stands for itself, is ``m1, m2, …``; all
-else stands where it is used. An argument names only what was assigned before it, so every object leads back to
-inputs and earlier steps. Nothing of the graph is lost: ``Program.graph`` gives it back.
+steps ``x1, x2, …``, each exactly once; what is used several times, or not at all, is ``m1, m2, …``; all
+else is written where it is used. An argument refers only to earlier assignments, so every object leads back to
+inputs and earlier steps. Nothing of the graph is lost: ``Program.graph`` restores it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ STANDS_FOR = frozenset({"F-eq", "F-part-of", "F-set", "T-eq", "T-part-of", "A-eq
 """The labels by which a mention is another name for, or a part of, what it comes from."""
 
 PASSES_ON = frozenset(ROLES) - {"Agent", "V-tm", "other-mod"}
-"""The labels by which something is handed on; the other three say when and how, and hand on nothing."""
+"""The labels that pass something on; the other three say when and how."""
 
 DEEPEST = 6
 """Mentions nested deeper than this are assigned first: for the reader, and so that no chain is too long to write."""
@@ -56,7 +56,7 @@ DEEPEST = 6
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A flow into a mention: its label, and the mention it comes from or the variable that holds that."""
+    """A flow into a mention: its label, and the mention it comes from or the variable of that mention."""
 
     label: str
     value: Mention | str
@@ -72,7 +72,7 @@ class Mention:
     arguments: tuple[Argument, ...] = ()
 
     def nested(self) -> Iterator[Mention]:
-        """This mention and all that are written inside it, in the order of writing."""
+        """This mention and all that are nested in it, in text order."""
         yield self
         for argument in self.arguments:
             if isinstance(argument.value, Mention):
@@ -117,7 +117,7 @@ class Program:
         return graph
 
     def origins(self, value: Mention | str) -> tuple[Mention | str, ...]:
-        """What an argument stands for: inputs and steps by their variables, or a mention that comes from nowhere."""
+        """What an argument refers to: variables of inputs and steps, or a mention without an origin."""
         if isinstance(value, str):
             return self._origins[value]
         return _find_origins(value, self._origins)
@@ -132,7 +132,7 @@ class Program:
 
     @cached_property
     def results(self) -> tuple[str, ...]:
-        """The steps whose result is handed on to no other step: the finished dish, and what was left behind."""
+        """The steps whose result no other step uses: the finished dish, and leftovers."""
         passed = nx.DiGraph((flow.start, flow.end) for flow in self.flows() if flow.label in PASSES_ON)
         steps = {mention.id for mention in self.steps.values()}
         passed.add_nodes_from(steps)
@@ -185,7 +185,7 @@ def _in_order(recipe: Recipe) -> Iterable[Entity]:
 
 
 def _letter(entity: Entity, uses: list[str]) -> str | None:
-    """The kind of variable an entity needs, or ``None`` for one that can stand where it is used."""
+    """The kind of variable an entity needs, or ``None`` if it can be written where it is used."""
     if entity.tag == "Ac":
         return "x"
     if is_input(entity, uses):
@@ -196,7 +196,7 @@ def _letter(entity: Entity, uses: list[str]) -> str | None:
 def is_input(entity: Entity, uses: list[str]) -> bool:
     """Whether an entity is an ingredient, by the labels of the flows out of it.
 
-    A heading such as （Ａ） is food of the ingredient list too, but only says more about another.
+    A heading such as （Ａ） is tagged as food too, but only modifies another ingredient.
     """
     return entity.section == 0 and entity.tag == "F" and uses != ["other-mod"]
 
@@ -223,7 +223,6 @@ class ProgramSurvey:
         return self.programs - len(self.leftovers)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON."""
         return {
             "programs": self.programs,
             "steps": self.steps,
@@ -239,22 +238,22 @@ class ProgramSurvey:
         tables = [Table("Programs", ("", "count"), [*counts, ("Recipes that end in one dish", self.one_dish)])]
         if self.leftovers:
             rows = [(recipe, ", ".join(actions)) for recipe, actions in self.leftovers.items()]
-            tables.append(Table("Recipes that do not", ("Recipe", "Actions whose result goes nowhere"), rows))
+            tables.append(Table("Recipes that do not", ("Recipe", "Actions whose result is not used"), rows))
         return tables
 
 
 ORIGINS = {
     "ingredient": "from the ingredient list",
     "result": "results of earlier actions",
-    "food": "foods that the list does not name",
+    "food": "foods that are not in the list",
     "tool": "tools",
     "other": "other mentions",
 }
-"""Where the objects of actions come from, and how a reader is told."""
+"""Where the objects of actions come from, with labels for tables."""
 
 
 def survey_programs(programs: Iterable[Program]) -> ProgramSurvey:
-    """Count one pass of programs."""
+    """Count in one pass."""
     counts: Counter[str] = Counter()
     objects: Counter[str] = Counter()
     leftovers = {}

@@ -4,7 +4,7 @@ A line of the text is an assignment, and after ``#`` the tag and id of every men
 
     x1 = 切り(きゅうり(is=i1), how="１ｃｍ幅")  # Ac 1-0-5, F 1-0-2, Sf 1-0-4
 
-Where a release has no text, the id stands for it. Names that are not plain words are JSON strings.
+Where a release has no text, the id replaces it. Names that are not plain words are JSON strings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FIX = "write programs as `vrf program` prints them"
 
 
 def format_program(program: Program) -> str:
-    """A program as text, one assignment a line; the last line returns its results."""
+    """A program as text, one assignment per line; the last line returns its results."""
     title = "null" if program.title is None else _string(program.title)
     lines = [f"program {_string(program.recipe_id)} {title}"]
     for name, mention in program.variables.items():
@@ -55,7 +55,7 @@ def _quote(text: str) -> str:
 
 
 def _string(text: str) -> str:
-    """A JSON string on one line, without anything that a terminal would obey."""
+    """A JSON string on one line, without control characters for a terminal."""
     return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
@@ -67,7 +67,7 @@ def parse_program(text: str) -> Program:
     """Read the text form.
 
     Raises:
-        ProgramError: Where it cannot be read, with the number of the line.
+        ProgramError: If it cannot be parsed, with the line number.
     """
     lines = text.splitlines() or [""]
     head = _parse_head(lines[0])
@@ -223,7 +223,6 @@ class _Builder:
         self.ids: set[str] = set()
 
     def assign(self, name: str, mention: Mention, place: str) -> None:
-        """Add an assignment."""
         if not _VARIABLE.fullmatch(name) or name in self.variables:
             raise _problem(place, "expected a new variable such as i1, x1 or m1", name)
         for part in mention.nested():

@@ -1,6 +1,6 @@
-"""The paper's statistics of a release: its three tables and the figures in its text, beside what the paper printed.
+"""The paper's statistics of a release: its three tables and the figures in its text, beside the paper's numbers.
 
-The official release was revised after the paper, so the two columns differ in places; both are right, each for itself.
+The official release was revised after the paper, so the two columns differ in places; both are right.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from recipeflow.tables import Cell, Table
 
 NOTE = (
     "The official release was revised after the paper was printed. Where its counts differ from the paper's, both are "
-    "right, each for itself."
+    "right."
 )
 
 OBJECT_KINDS = {
@@ -25,7 +25,7 @@ OBJECT_KINDS = {
     "post_only": "post-action image only",
     "both": "both images",
 }
-"""What images an object can have, in the order of the paper's table."""
+"""The images that an object can have, in the order of the paper's table."""
 
 FIGURES = {
     "recipes": "Recipes",
@@ -45,9 +45,9 @@ FIGURES = {
     "unique_actions": "Unique expressions for cooking actions",
     "unique_ingredients": "Unique ingredients",
 }
-"""The figures of the paper's text, and how a reader is told them."""
+"""The figures of the paper's text, with labels for tables."""
 
-# Headings such as （Ａ） stand before the name of an ingredient, and are tagged as food too.
+# Headings such as （Ａ） come before the name of an ingredient, and are tagged as food too.
 _HEADINGS = re.compile(r"(?:（[^（）]*）|\([^()]*\))*")
 
 
@@ -84,27 +84,22 @@ class Statistics:
 
     @property
     def flows(self) -> int:
-        """All recipe flows."""
         return sum(self.labels.values())
 
     @property
     def objects(self) -> int:
-        """All objects whose state an action changes."""
         return sum(self.images.values())
 
     @property
     def ingredients_per_recipe(self) -> float | None:
-        """The mean number of ingredients."""
         return self.ingredients / self.recipes if self.recipes else None
 
     @property
     def instructions_per_recipe(self) -> float | None:
-        """The mean number of instructions."""
         return self.instructions / self.recipes if self.recipes else None
 
     @property
     def objects_per_recipe(self) -> float | None:
-        """The mean number of objects whose state an action changes."""
         return self.objects / self.recipes if self.recipes else None
 
     def figures(self) -> dict[str, int | float | None]:
@@ -112,14 +107,14 @@ class Statistics:
         return {name: getattr(self, name) for name in FIGURES}
 
     def shares(self) -> dict[str, dict[str, float]]:
-        """Each tag, label and kind of images as a share of all, by which releases of different size compare."""
+        """Each tag, label and kind of images as a share of all, to compare releases of different sizes."""
         return {
             name: {key: count / max(1, sum(counts.values())) for key, count in counts.items()}
             for name, counts in (("tags", self.tags), ("labels", self.labels), ("images", self.images))
         }
 
     def beside_paper(self) -> dict[str, Any]:
-        """Everything as JSON: ``{release, paper}`` for each figure, ``null`` where there is no number."""
+        """For JSON: ``{release, paper}`` for each figure, ``null`` where there is no number."""
         groups = {"figures": self.figures(), "tags": self.tags, "labels": self.labels, "images": self.images}
         return {
             group: {key: {"release": value, "paper": PAPER[group].get(key)} for key, value in values.items()}
@@ -156,11 +151,11 @@ PAPER: dict[str, dict[str, int | float]] = {
     "labels": dict(zip(LABELS, (330, 2961, 1025, 157, 20, 2397, 330, 987, 4, 0, 1, 112, 2967), strict=True)),
     "images": {"none": 597, "pre_only": 72, "post_only": 485, "both": 2551},
 }
-"""What the paper prints, digit by digit; it gives 5.31 instructions per recipe where 1,077 / 200 is 5.385."""
+"""The paper's numbers as printed; it has 5.31 instructions per recipe where 1,077 / 200 is 5.385."""
 
 
 def compute_statistics(recipes: Iterable[Recipe]) -> Statistics:
-    """Count one pass of recipes, as ``read_release`` streams them."""
+    """Count in one pass over the recipes, as ``read_release`` streams them."""
     counts: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     labels: Counter[str] = Counter()
@@ -220,7 +215,7 @@ def object_kind(change: StateChange) -> str:
 
 
 def _ingredient_names(recipe: Recipe) -> set[str]:
-    """The food of each ingredient line: its first ``F`` entity behind the headings."""
+    """The food of each ingredient line: its first ``F`` entity after the headings."""
     names: dict[int, str] = {}
     for entity in recipe.entities.values():
         if entity.section == 0 and entity.tag == "F" and entity.line not in names:

@@ -1,4 +1,4 @@
-"""What goes to the Hub with a dataset folder: its card, and the answer to whether its frames are ours to publish."""
+"""What is pushed with a dataset folder: its card, and whether its frames may be published."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recipeflow.hub.transfer import CARD
 
 
 def open_built(folder: Path) -> DatasetFolder:
-    """A dataset that ``vrf build`` wrote.
+    """A dataset written by ``vrf build``.
 
     Raises:
         DatasetFolderError: If it has no manifest.

@@ -18,7 +18,7 @@ from recipeflow.hub.dataset_package import open_built
 from recipeflow.hub.evidence import TrainedOn, read_evidence
 from recipeflow.hub.model_card import choose_examples, make_default_card, make_model_card
 from recipeflow.hub.transfer import CARD
-from recipeflow.hub_client import check_name, telling
+from recipeflow.hub_client import check_name, explain_hub_errors
 from recipeflow.images import check_card_picture
 from recipeflow.training.saved_model import VOCABULARY, find_package
 from retrieval_vrf import VRFCalibration
@@ -31,7 +31,7 @@ class ModelPackage:
     Attributes:
         folder: Of the saved model.
         config: Its config.
-        run: The folder of the run that trained it, if it is there.
+        run: The folder of the run that trained it, if it exists.
         trained_on: Its dataset, if it is known.
         pictures: For the card, under the name that it has in the repository.
     """
@@ -48,8 +48,8 @@ class ModelPackage:
 
         Args:
             folder: Of a run or of a saved model.
-            api: To look at the dataset with.
-            dataset: A repository or a folder; by default what the model's index tells of it.
+            api: To read the dataset on the Hub.
+            dataset: A repository or a folder; by default what the model's index says about it.
             picture: For the card.
         """
         model, run = find_package(folder)
@@ -107,7 +107,7 @@ def _read_config(model: Path) -> VRFConfig:
     try:
         config = VRFConfig.from_pretrained(model)
     except (OSError, TypeError, ValueError) as error:
-        message = f"expected a VRFModel, found another config.json in {model} ({error}); name a model of this project"
+        message = f"expected a VRFModel, found another config.json in {model} ({error}); pass a model of this project"
         raise ModelFolderError(message) from error
     assert isinstance(config, VRFConfig)  # a tuple comes only with return_unused_kwargs
     return config
@@ -144,34 +144,34 @@ def _ask_index(model: Path) -> TrainedOn | None:
 
 
 def _find_dataset(api: HfApi, dataset: str | Path, config: VRFConfig) -> TrainedOn:
-    """A dataset folder, or a repository, which must be there: the card links it."""
+    """A dataset folder, or a repository, which must exist: the card links to it."""
     if Path(dataset).is_dir():
         return TrainedOn(source=open_built(Path(dataset)).source, doubt=_check_trained_on(Path(dataset), config))
     repo_id = str(dataset)
     check_name(repo_id)
-    with telling(api, repo_id):
+    with explain_hub_errors(api, repo_id):
         try:
             manifest = api.hf_hub_download(repo_id, MANIFEST, repo_type="dataset")
         except EntryNotFoundError:
             return TrainedOn(repo_id, doubt=NOT_HERE)
     try:
         return TrainedOn(repo_id, open_built(Path(manifest).parent).source, NOT_HERE)
-    except DatasetFolderError as error:  # it names the copy in the cache, which is nobody's to repair
-        message = f"expected a dataset that `vrf push dataset` sent, found no readable {MANIFEST} in {repo_id}"
+    except DatasetFolderError as error:  # it names the copy in the cache, which users should not repair
+        message = f"expected a dataset sent by `vrf push dataset`, found no readable {MANIFEST} in {repo_id}"
         raise HubError(f"{message}; push the dataset again") from error
 
 
-NOT_HERE = "the dataset is on the Hub, and a name does not show its content; name its folder to have it checked"
+NOT_HERE = "the dataset is on the Hub, and its name does not show its content; pass its folder to have it checked"
 
 
 def _check_trained_on(dataset: Path, config: VRFConfig) -> str | None:
-    """Refuse a dataset that the model was not trained on; why that cannot be checked, where it cannot."""
+    """Refuse a dataset that the model was not trained on; return why if that cannot be checked."""
     if config.trained_on is None:
         return "the model does not record what it was trained on"
     found = dataset_digest(dataset)
     if found != config.trained_on:
         raise ModelFolderError(
             f"expected the dataset that the model was trained on ({config.trained_on[:12]}…), found another in "
-            f"{dataset} ({found[:12]}…); name the right one with --dataset, or leave --dataset out"
+            f"{dataset} ({found[:12]}…); pass the right one with --dataset, or omit --dataset"
         )
     return None

@@ -16,7 +16,7 @@ from typing import Any
 from recipeflow.errors import HubAccessError, OfficialFramesError
 from recipeflow.hub.dataset_package import card_for_repository, open_built
 from recipeflow.hub.transfer import CARD, DATASETS, MODELS, Kind, Push, collect_files, pull_files, push_files
-from recipeflow.hub_client import check_name, connect, telling
+from recipeflow.hub_client import check_name, connect, explain_hub_errors
 
 
 def push_dataset(
@@ -28,19 +28,19 @@ def push_dataset(
     allow_official_frames: bool = False,
     token: str | None = None,
 ) -> Push:
-    """Send a dataset that ``vrf build`` wrote, so that ``load_dataset(repo_id, "image_pairs")`` gives it to anyone.
+    """Send a dataset written by ``vrf build``, so that anyone can ``load_dataset(repo_id, "image_pairs")``.
 
     Args:
         folder: The dataset folder.
-        repo_id: ``OWNER/NAME``; the repository is made if there is none.
-        private: Make it private. One that is there keeps its visibility, and a public one is refused, so that nothing
+        repo_id: ``OWNER/NAME``; the repository is created if missing.
+        private: Make it private. An existing one keeps its visibility, and a public one is refused, so that nothing
             becomes public by default.
         dry_run: Only compare; nothing is written anywhere.
         allow_official_frames: Send frames of the official videos, with their owner's permission.
-        token: Instead of the one that this machine is logged in with.
+        token: Instead of the saved one.
 
     Raises:
-        HubError: Of the kind that tells what is wrong.
+        HubError: Of the kind that says what is wrong.
     """
     folder = Path(folder)
     check_name(repo_id)
@@ -58,31 +58,31 @@ def push_model(
     results: str | Path | None = None,
     dataset: str | Path | None = None,
     picture: str | Path | None = None,
-    licence: str = "mit",
+    license: str = "mit",
     private: bool = True,
     dry_run: bool = False,
     allow_official_frames: bool = False,
     token: str | None = None,
 ) -> Push:
-    """Send a trained model with its code, processor and index, and a card made of what was measured.
+    """Send a trained model with its code, processor and index, and a card with its measured results.
 
-    A card that somebody wrote into the model's folder is sent as it is, unless results, a dataset or a picture ask for
-    a new one.
+    A hand-written card in the model's folder is sent as it is, unless results, a dataset or a picture ask for a new
+    one.
 
     Args:
         folder: The folder of a run, or of a saved model.
-        repo_id: ``OWNER/NAME``; the repository is made if there is none.
-        results: The ``results.json`` of an experiment with models like this one; the run's own figures by default.
-        dataset: What it was trained on: ``OWNER/NAME`` on the Hub, which the card links, or a dataset folder.
-        picture: Queries and their answers, as ``vrf search --picture`` draws them, for the card.
-        licence: Of the weights, as the Hub spells it.
+        repo_id: ``OWNER/NAME``; the repository is created if missing.
+        results: The ``results.json`` of an experiment with models like this one; the run's own metrics by default.
+        dataset: What it was trained on: ``OWNER/NAME`` on the Hub, which the card links to, or a dataset folder.
+        picture: Queries and their answers, drawn by ``vrf search --picture``, for the card.
+        license: License of the weights, by the Hub's identifier.
         private: As for ``push_dataset``.
         dry_run: As for ``push_dataset``.
         allow_official_frames: As for ``push_dataset``; the index and the picture show frames.
         token: As for ``push_dataset``.
 
     Raises:
-        HubError: Of the kind that tells what is wrong.
+        HubError: Of the kind that says what is wrong.
     """
     from recipeflow.hub.model_package import ModelPackage  # needs torch, which no dataset does
 
@@ -93,45 +93,45 @@ def push_model(
         raise _not_ours_to_publish("in the index or the picture", "push the model without them")
     files = collect_files(package.folder, MODELS) | package.pictures
     if results or dataset or picture or package.has_default_card():
-        files[CARD] = package.make_card(repo_id, Path(results) if results else None, licence).encode()
+        files[CARD] = package.make_card(repo_id, Path(results) if results else None, license).encode()
     done = push_files(api, MODELS, repo_id, files, private=private, dry_run=dry_run)
     return replace(done, notes=(*done.notes, *package.notes()))
 
 
 def check_push(repo_id: str, *, private: bool = True, token: str | None = None) -> None:
-    """Refuse now what ``push_model`` would refuse after hours of training; nothing is written to the Hub.
+    """Refuse early what ``push_model`` would refuse after hours of training; nothing is written to the Hub.
 
     Args:
         repo_id: As for ``push_model``.
-        private: Likewise.
-        token: Likewise.
+        private: As for ``push_model``.
+        token: As for ``push_model``.
 
     Raises:
-        HubError: If the name is none, nobody is logged in, or the token may not write there.
+        HubError: If the name is invalid, there is no token, or it has no write access.
     """
     check_name(repo_id)
     api = connect(token, needed=True)
-    with telling(api, repo_id):
+    with explain_hub_errors(api, repo_id):
         user = api.whoami()
     reason = next(_reasons_against(user, repo_id.split("/")[0]), None)
     if reason is not None:
         raise HubAccessError(
-            f"expected a token that may write to {repo_id}, found {reason}; use a token with write access, and a name "
-            "under your own account or an organisation of yours"
+            f"expected a token with write access to {repo_id}, found {reason}; use another token, or a repository "
+            "of your own account or organisation"
         )
     push_files(api, MODELS, repo_id, {}, private=private, dry_run=True)
 
 
 def _reasons_against(user: dict[str, Any], owner: str) -> Iterator[str]:
-    """Why a user, as the Hub describes the owner of a token, cannot write to repositories of this owner."""
+    """Why the user of a token, as described by the Hub, cannot write to repositories of this owner."""
     roles = {org["name"]: org.get("roleInOrg") for org in user.get("orgs", ())} | {user["name"]: None}
     if owner not in roles:
         yield f"one of {user['name']}, who is not {owner} nor a member of such an organisation"
     elif roles[owner] == "read":
-        yield f"one of {user['name']}, who may only read what {owner} has"
+        yield f"one of {user['name']}, who has only read access to {owner}"
     token = user.get("auth", {}).get("accessToken", {})
     if token.get("role") == "read":
-        yield "one that may only read"
+        yield "one with read access only"
     if token.get("role") == "fineGrained":
         scopes = token.get("fineGrained", {})
         allowed = {*scopes.get("global", ()), *(name for s in scopes.get("scoped", ()) for name in s["permissions"])}
@@ -142,14 +142,14 @@ def _reasons_against(user: dict[str, Any], owner: str) -> Iterator[str]:
 def pull_dataset(
     repo_id: str, folder: str | Path, *, revision: str | None = None, overwrite: bool = False, token: str | None = None
 ) -> Path:
-    """Fetch a dataset that ``push_dataset`` sent into a folder, which appears once it is whole.
+    """Fetch a dataset sent by ``push_dataset`` into a folder, which appears when it is complete.
 
     Args:
         repo_id: ``OWNER/NAME``.
-        folder: Where to.
+        folder: The folder to write.
         revision: A branch, tag or commit; the latest by default.
         overwrite: Replace an earlier dataset.
-        token: Instead of the one that this machine is logged in with.
+        token: Instead of the saved one.
     """
     return _pull(DATASETS, repo_id, folder, revision, overwrite, token)
 
@@ -157,7 +157,7 @@ def pull_dataset(
 def pull_model(
     repo_id: str, folder: str | Path, *, revision: str | None = None, overwrite: bool = False, token: str | None = None
 ) -> Path:
-    """Fetch a model that ``push_model`` sent; the arguments are those of ``pull_dataset``."""
+    """Fetch a model sent by ``push_model``; the arguments are those of ``pull_dataset``."""
     return _pull(MODELS, repo_id, folder, revision, overwrite, token)
 
 
@@ -171,6 +171,6 @@ def _pull(
 
 def _not_ours_to_publish(place: str, instead: str) -> OfficialFramesError:
     return OfficialFramesError(
-        f"expected data that is yours to publish, found frames of the official videos {place}, which belong to their "
+        f"expected data that you may publish, found frames of the official videos {place}, which belong to their "
         f"owner; {instead}, or pass --with-official-frames if you have permission"
     )

@@ -1,7 +1,7 @@
-"""Files of a folder as one commit of a repository, and a repository as a folder.
+"""Push a folder as one commit of a repository, and pull a repository into a folder.
 
-A push compares, sends what differs and commits once, so that a repository is always whole: as it was before, or as the
-folder is now. Large files go to storage first; those that got there before an interruption are not sent again.
+A push compares, sends the differences and commits once, so that a repository is always complete: the old state or the
+new one. Large files go to storage first; those that arrived before an interruption are not sent again.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from huggingface_hub.utils.sha import git_hash
 from recipeflow.dataset.folder import MANIFEST
 from recipeflow.errors import HubError, VisibilityError
 from recipeflow.files import StagedFolder
-from recipeflow.hub_client import telling
+from recipeflow.hub_client import explain_hub_errors
 from recipeflow.tables import Table
 from vrf_dataset import FEATURES
 
 Source = Path | bytes
-"""What becomes a file of a repository: a file here, or content that was made for it."""
+"""The source of a file of a repository: a local file, or generated content."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Kind:
     """A kind of repository.
 
     Args:
-        name: What the Hub calls it.
-        marker: The file by which a folder or a repository of this kind is known.
-        files: Which files are ours. Others in a folder are not sent, others in a repository are left alone.
+        name: The Hub's name for it.
+        marker: The file that identifies a folder or a repository of this kind.
+        files: Which files are ours. Others in a folder are not sent, others in a repository are not changed.
     """
 
     name: Literal["dataset", "model"]
@@ -47,7 +47,7 @@ class Kind:
     files: re.Pattern[str]
 
     def owns(self, path: str) -> bool:
-        """Whether a file is ours: of a known name, and neither hidden nor half-written."""
+        """Whether a file is ours: with a known name, and neither hidden nor incomplete."""
         parts = PurePosixPath(path).parts
         return bool(self.files.fullmatch(path)) and not any(_is_scratch(part) for part in parts)
 
@@ -80,7 +80,7 @@ class Push:
         url: Its page.
         private: Whether only its owner sees it.
         commit: Its revision afterwards; ``None`` after a dry run.
-        changes: All our files, also those that stay as they are.
+        changes: All our files, including unchanged ones.
         notes: What the user should know.
     """
 
@@ -97,25 +97,23 @@ class Push:
         return [change for change in self.changes if change.status in ("new", "changed")]
 
     def table(self) -> Table:
-        """All files and what becomes of them, to be printed."""
+        """All files and their status."""
         rows = [(change.path, change.size, change.status) for change in self.changes]
         return Table(f"{self.repo_id} ({'private' if self.private else 'public'})", ("file", "bytes", "status"), rows)
 
     def summary(self) -> str:
-        """One line for a person."""
         deleted = sum(change.status == "deleted" for change in self.changes)
         size = sum(change.size for change in self.sent)
         counts = f"{len(self.sent)} of {len(self.changes) - deleted} files, {size:,} bytes; {deleted} deleted"
         return f"{'would send' if self.commit is None else 'sent'} {counts}: {self.url}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class _Remote:
-    """A repository as it is now."""
+    """The current state of a repository."""
 
     head: str
     private: bool
@@ -123,7 +121,7 @@ class _Remote:
 
 
 def collect_files(folder: Path, kind: Kind) -> dict[str, Source]:
-    """Our files in a folder, by the path that they have in a repository."""
+    """Our files in a folder, by their path in a repository."""
     paths = ((path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*")) if path.is_file())
     return {name: path for name, path in paths if kind.owns(name)}
 
@@ -131,17 +129,17 @@ def collect_files(folder: Path, kind: Kind) -> dict[str, Source]:
 def push_files(
     api: HfApi, kind: Kind, repo_id: str, files: Mapping[str, Source], *, private: bool, dry_run: bool
 ) -> Push:
-    """Make a repository hold these files, with one commit.
+    """Make a repository contain these files, with one commit.
 
     Args:
         api: The client.
-        kind: Of the repository, which is made if there is none.
+        kind: Of the repository, which is created if missing.
         repo_id: ``OWNER/NAME``.
         files: All of them; ours that are not among them are deleted there.
         private: Make a new repository private; refuse to push to one that is public.
         dry_run: Only compare.
     """
-    with telling(api, repo_id):
+    with explain_hub_errors(api, repo_id):
         remote = _look_if_there(api, kind, repo_id)
         changes = tuple(_compare(files, {} if remote is None else remote.files, kind))
         if remote is None and not dry_run:
@@ -166,21 +164,21 @@ def _look(api: HfApi, kind: Kind, repo_id: str, revision: str | None = None) -> 
 def _look_if_there(api: HfApi, kind: Kind, repo_id: str) -> _Remote | None:
     try:
         return _look(api, kind, repo_id)
-    except GatedRepoError:  # there is one, which is closed to us
+    except GatedRepoError:  # it exists, but we have no access
         raise
     except RepositoryNotFoundError:
         return None
 
 
 def _check_visibility(remote: _Remote, repo_id: str, private: bool) -> Iterator[str]:
-    """A repository that is there keeps its visibility; what would publish by accident is refused."""
+    """An existing repository keeps its visibility; publishing by accident is refused."""
     if private and not remote.private:
         raise VisibilityError(
-            f"expected {repo_id} to be private, found that everyone sees it; pass --public to push to it, or choose "
+            f"expected {repo_id} to be private, found that it is public; pass --public to push to it, or choose "
             "another name"
         )
     if remote.private and not private:
-        yield f"{repo_id} was private and stays private; open it to everyone in its settings on the Hub"
+        yield f"{repo_id} was private and stays private; make it public in its settings on the Hub"
 
 
 def _compare(files: Mapping[str, Source], remote: Mapping[str, RepoFile], kind: Kind) -> Iterator[Change]:
@@ -200,7 +198,7 @@ def _size(source: Source) -> int:
 
 
 def _has_content(source: Source, file: RepoFile) -> bool:
-    """Whether a file is the same as the Hub's, by size and then by the hash that the Hub keeps."""
+    """Whether a file equals the Hub's, by size and then by the Hub's hash."""
     if _size(source) != file.size:
         return False
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as stream:
@@ -231,23 +229,23 @@ def _commit(
 def pull_files(
     api: HfApi, kind: Kind, repo_id: str, folder: Path, *, revision: str | None = None, overwrite: bool = False
 ) -> Path:
-    """Fetch a repository into a folder that appears once it is whole.
+    """Fetch a repository into a folder that appears when it is complete.
 
-    Files are fetched into the Hub's cache, where those of an interrupted pull are found again, and copied from there.
+    Files are fetched into the Hub's cache, so that an interrupted pull resumes, and copied from there.
 
     Args:
         api: The client.
         kind: Of the repository.
         repo_id: ``OWNER/NAME``.
-        folder: Where to.
+        folder: The folder to write.
         revision: A branch, tag or commit; the latest by default.
         overwrite: Replace an earlier folder of this kind.
     """
-    with telling(api, repo_id):
+    with explain_hub_errors(api, repo_id):
         remote = _look(api, kind, repo_id, revision)
         if kind.marker not in remote.files:
             raise HubError(
-                f"expected a {kind.name} that `vrf push {kind.name}` sent, found no {kind.marker} in {repo_id}; check "
+                f"expected a {kind.name} sent by `vrf push {kind.name}`, found no {kind.marker} in {repo_id}; check "
                 "its name and kind"
             )
         with StagedFolder(folder, kind.marker, overwrite) as staged:
@@ -265,6 +263,6 @@ def _copy(source: Path, target: Path, file: RepoFile, repo: str) -> None:
     shutil.copyfile(source, target)
     if not _has_content(target, file):
         raise HubError(
-            f"expected {file.path} as the Hub has it, found other content in the cache; remove the cached copy with "
+            f"expected {file.path} as on the Hub, found other content in the cache; remove the cached copy with "
             f"`hf cache rm {repo}` and pull again"
         )

@@ -27,7 +27,7 @@ VERSION = "1"
 
 @dataclass(frozen=True)
 class DevisedRecipe:
-    """A recipe that is planned, written and directed, but not yet drawn: everything except the pictures."""
+    """A recipe that is planned and written, but not drawn yet: everything except the pictures."""
 
     recipe: Recipe
     plan: Plan
@@ -46,12 +46,12 @@ class CookedRecipe:
 
 
 def kitchen_name(seed: int, pantry: str) -> str:
-    """By which the recipes of a kitchen are called."""
+    """The prefix of a kitchen's recipe ids."""
     return f"kitchen-{seed}" if pantry == "all" else f"kitchen-{pantry}-{seed}"
 
 
 def devise_recipe(seed: int, index: int, pantry: str = "all") -> DevisedRecipe:
-    """Think up one recipe: the same seed and index give the same recipe, whatever else is cooked.
+    """Make up one recipe: the same seed and index give the same recipe, whatever else is cooked.
 
     Args:
         seed: The kitchen.
@@ -96,11 +96,11 @@ def cook_release(
     """Cook a release folder, marked as simulated; it appears only when it is complete.
 
     Args:
-        folder: Where to.
-        recipes: How many.
-        seed: Which kitchen.
+        folder: The folder to write.
+        recipes: The number of recipes.
+        seed: The kitchen.
         used_only: Write only the annotated frames instead of the whole films.
-        overwrite: Replace a release that is already there.
+        overwrite: Replace an existing release.
         workers: Processes; as many as there are cores by default.
         pantry: ``all`` ingredients, or one half of them, ``first`` or ``second``; the halves share no word.
     """

@@ -1,8 +1,8 @@
-"""Carry out a cooking program in the simulated kitchen.
+"""Execute a cooking program in the simulated kitchen.
 
-The program is all that is known: what was planned is found again from its words. A verb is told by its stem, a cut by
-its manner, a container by its name, and which of several results is meant by the food that names it. What the text of
-a recipe leaves unsaid, such as that cutting is done on the board, is the kitchen's habit and stands in ``HABITS``.
+The program is the only input: the plan is reconstructed from its words. A verb is recognised by its stem, a cut by
+its manner, a container by its name, and one of several results by the food that names it. What the text of
+a recipe leaves unsaid, such as that cutting is done on the board, is in ``HABITS``.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _CONTAINERS = {"".join(phrase.words): container for container, phrase in CONTAIN
 
 @dataclass
 class Execution:
-    """What came of a program.
+    """The result of a program.
 
     Attributes:
-        program: What was carried out.
+        program: The program.
         plan: The kitchen with everything that was ever in it, numbered, and the steps that made it.
-        made: The numbers that each variable of the program holds.
-        doubts: For each action whose manner has several readings, the forms it can mean; the first was taken.
+        made: The numbers of each variable of the program.
+        doubts: For each action whose manner is ambiguous, the forms it can mean; the first was used.
     """
 
     program: Program
@@ -43,7 +43,7 @@ class Execution:
     doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def states(self, name: str) -> list[Stuff]:
-        """What a variable of the program holds."""
+        """The state of a variable of the program."""
         return [self.plan.stuff[number] for number in self.made[name]]
 
 
@@ -55,10 +55,10 @@ def final_states(plan: Plan) -> list[Stuff]:
 
 
 def execute(program: Program) -> Execution:
-    """Carry out a program of the kitchen.
+    """Execute a program of the kitchen.
 
     Raises:
-        ExecutionError: Where it asks for something that the kitchen does not have or know.
+        ExecutionError: If it needs something that the kitchen does not have.
     """
     run = Execution(program)
     run.plan.begin_instruction()
@@ -92,12 +92,12 @@ def _mentions(run: Execution, mention: Mention, label: str) -> Iterator[Mention]
 
 
 def _find(run: Execution, value: Mention | str) -> Iterable[int]:
-    """The numbers of what an argument stands for; raw food is put into the kitchen, tools have no number."""
+    """The numbers that an argument refers to; raw food is put into the kitchen, tools have no number."""
     if isinstance(value, str):
         return run.made[value]
     sources = dict.fromkeys(number for source in _values(value, *STANDS_FOR) for number in _find(run, source))
     if sources:
-        # An action on several objects has several results, and its name tells which is meant.
+        # An action on several objects has several results, and the name says which one is meant.
         called = [number for number in sources if run.plan.ingredient_of(number).name == value.text]
         return called or sources
     return [_fetch(run, value)] if value.tag == "F" else ()
@@ -120,7 +120,7 @@ def _find_verb(run: Execution, action: Mention) -> str:
 
 
 def _find_form(run: Execution, name: str, action: Mention, objects: Iterable[int]) -> str:
-    """What 切る makes of its objects: the manner says it, and where it says two things, what they can be cut into."""
+    """The form that 切る makes: by the manner and, if that is ambiguous, by what the objects can be cut into."""
     manners = {manner.text for manner in _mentions(run, action, "other-mod") if manner.tag == "Sf"}
     forms = [form for form, ways in CUT_MANNERS.items() if any("".join(way.words) in manners for way in ways)]
     if not forms:
@@ -133,5 +133,5 @@ def _find_form(run: Execution, name: str, action: Mention, objects: Iterable[int
 
 
 def _problem(mention: Mention, expected: str, found: object) -> ExecutionError:
-    fix = "only recipes of `vrf kitchen` can be carried out"
+    fix = "only recipes of `vrf kitchen` can be executed"
     return ExecutionError(f"word {mention.id}: expected {expected}, found {short(found)}; {fix}")

@@ -1,7 +1,7 @@
 """A plan on film: which frame shows what, and which frames the annotator would have chosen.
 
 The film is a list of key frames with a scene each; the frames between two of them show the hand at work. Frame numbers
-count as in a video sampled at three frames a second, from 1.
+count as in a video sampled at three frames per second, from 1.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HAND, CAPTION = 0.25, 0.12
 
 @dataclass(frozen=True, slots=True)
 class KeyFrame:
-    """A frame whose picture is drawn from a scene; ``take`` fixes where things lie, ``tool`` leads up to it."""
+    """A frame whose picture is drawn from a scene; ``take`` fixes where things are, ``tool`` leads up to it."""
 
     number: int
     scene: Scene
@@ -74,7 +74,7 @@ class Director:
         self.preparation = {id(step) for step in preparation}
 
     def film_action(self, action: WrittenAction) -> None:
-        """Film one action: its objects one after the other, or at once where they lie side by side."""
+        """Film one action: its objects one after the other, or together if they are side by side."""
         pairs = list(self.scenes(action.step, action.objects))
         frames: list[tuple[int, int]] = []
         side_by_side = len(pairs) > 1 and not action.step.word.effect.join and self.rng.random() < TOGETHER
@@ -116,7 +116,7 @@ class Director:
     def film_change(self, step: Step, before: Scene, after: Scene) -> tuple[int, int]:
         """Add the key frames of one change and return the two that are annotated.
 
-        The last picture serves again where the scene goes on.
+        The last picture is used again if the scene continues.
         """
         last = self.film.keys[-1] if self.film.keys else None
         if last is not None and _same_contents(last.scene, before):

@@ -18,16 +18,16 @@ from recipeflow.language.japanese import widen
 
 Words = tuple[str, ...]
 SHELVES = ("all", "first", "second")
-"""What a kitchen may cook with: everything, or one of two halves that share no word of any name."""
+"""The ingredients of a kitchen: all of them, or one of two halves that share no word of any name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingredient:
-    """One thing that can stand in an ingredient list.
+    """One entry for an ingredient list.
 
     Args:
         group: ``food``, ``seasoning``, ``topping`` or ``water``.
-        half: On which half of the shelves it stands, ``first`` or ``second``; water is on ``both``.
+        half: The half of the pantry it is in, ``first`` or ``second``; water is in ``both``.
         words: The Japanese name, segmented.
         english: The name for the glossary.
         shape: How the camera draws the whole thing.
@@ -57,13 +57,13 @@ class Ingredient:
 
     @property
     def name(self) -> str:
-        """The Japanese name in one piece, by which everything refers to this ingredient."""
+        """The Japanese name in one piece, used as the id of this ingredient."""
         return "".join(self.words)
 
 
 @dataclass(frozen=True, slots=True)
 class Dressing:
-    """A family of dressings: its name in titles and the seasonings to draw from, the first always there."""
+    """A family of dressings: its name in titles and its seasonings, of which the first is always used."""
 
     name: str
     english: str
@@ -124,9 +124,9 @@ class Shelf:
 
     Args:
         foods: What salads are made of.
-        toppings: What is strewn on them.
-        dressings: Families of dressings, with the seasonings that are there.
-        names: The names of everything that is there.
+        toppings: What is sprinkled on them.
+        dressings: Families of dressings, with the available seasonings.
+        names: The names of all available ingredients.
     """
 
     foods: tuple[Ingredient, ...]
@@ -135,13 +135,13 @@ class Shelf:
     names: frozenset[str]
 
     def among(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of these names that are there, in their order."""
+        """The available ones of these names, in their order."""
         return tuple(name for name in names if name in self.names)
 
 
 @cache
 def open_shelf(name: str) -> Shelf:
-    """A shelf by its name in `SHELVES`; a family of dressings is there if its first seasoning is."""
+    """A shelf by its name in `SHELVES`; it includes a family of dressings if it has the first seasoning."""
     if name not in SHELVES:
         raise UsageError(f"expected a pantry among {', '.join(SHELVES)}, found {name!r}; choose one of them")
     names = frozenset(item.name for item in PANTRY.values() if name == "all" or item.half in (name, "both"))

@@ -1,7 +1,7 @@
 """What a cook decided to do: the plan from which text, graph and film are made.
 
-Everything that is acted on is a numbered ``Stuff``; a step names the numbers it takes and the numbers it makes. The
-plan is simulated while it is written, so it can only say what the kitchen's physics allows.
+Everything that is acted on is a numbered ``Stuff``; a step lists the numbers it uses and the numbers it makes. The
+plan is simulated while it is written, so it contains only what the kitchen's physics allows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recipeflow.kitchen.world import Stuff, perform
 
 @dataclass(frozen=True, slots=True)
 class ListedIngredient:
-    """A line of the ingredient list; ``stuff`` is its number, ``heading`` the group it stands under."""
+    """A line of the ingredient list; ``stuff`` is its number, ``heading`` its group."""
 
     ingredient: Ingredient
     amount: Words
@@ -68,7 +68,6 @@ class Step:
 
     @property
     def word(self) -> Verb:
-        """The verb's entry in the dictionary."""
         return VERBS[self.verb]
 
 
@@ -86,7 +85,7 @@ class Wording(TypedDict, total=False):
 
 @dataclass
 class Plan:
-    """A recipe to be: its ingredients, its instructions as lists of steps, and every state on the way."""
+    """A planned recipe: its ingredients, its instructions as lists of steps, and every state on the way."""
 
     title: str = ""
     english_title: str = ""
@@ -101,7 +100,7 @@ class Plan:
         return len(self.stuff) - 1
 
     def ingredient_of(self, number: int) -> Ingredient:
-        """The ingredient by which something is called: its first food, before water, oil or salt."""
+        """The ingredient that something is named after: its first food, before water, oil or salt."""
         items = [PANTRY[portion.ingredient] for portion in self.stuff[number].portions]
         return min(items, key=lambda item: item.group != "food")
 

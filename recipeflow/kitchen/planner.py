@@ -1,7 +1,7 @@
-"""Think up a salad: which ingredients, which cuts, what is cooked, how it is dressed and served.
+"""Make up a salad: which ingredients, which cuts, what is cooked, how it is dressed and served.
 
 The probabilities are set so that a kitchen of 200 recipes has the official release's statistics (ingredients,
-instructions, objects, shares of tags and labels); ``tests/kitchen/test_statistics.py`` holds them there.
+instructions, objects, shares of tags and labels); ``tests/kitchen/test_statistics.py`` checks them.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ SETTLED = Timing(Phrase(("味",), "the taste"), Phrase(("なじ",), "settles in"
 
 
 def plan_recipe(rng: Random, pantry: str = "all") -> Plan:
-    """Think up one recipe, with all ingredients or with one half of them."""
+    """Make up one recipe, with all ingredients or with one half of them."""
     return Cook(rng, open_shelf(pantry)).plan_recipe()
 
 
 class Cook:
-    """Someone with a pantry and a source of chance, writing one plan."""
+    """Writes one plan, from a pantry and a random generator."""
 
     def __init__(self, rng: Random, shelf: Shelf) -> None:
         self.rng = rng
@@ -69,7 +69,7 @@ class Cook:
         """Two to five foods, common ones more often, at least two of which can be cut."""
         count = self.rng.choices((2, 3, 4, 5), (0.22, 0.50, 0.24, 0.04))[0]
         while True:
-            # Weighted and without replacement: a common food draws from more chances, and takes its best.
+            # Weighted and without replacement: a common food gets more draws, and keeps the best one.
             mains = sorted(self.shelf.foods, key=lambda food: self.rng.random() ** (1 / food.common), reverse=True)[
                 :count
             ]
@@ -90,13 +90,13 @@ class Cook:
         return number
 
     def weight(self, amount: Words) -> Words | None:
-        """A weight beside a count, as in １個（１００ｇ）."""
+        """A weight after a count, as in １個（１００ｇ）."""
         return None if amount[-1] == "ｇ" else (self.rng.choice(("５０", "１００", "１５０", "２００")), "ｇ")
 
     # Preparation and cutting.
 
     def prepare(self, mains: Sequence[Ingredient], numbers: dict[str, int]) -> None:
-        """Remove what is not eaten, in a line of its own before the first."""
+        """Remove what is not eaten, in a separate line before the first."""
         candidates = [main for main in mains if main.parts]
         if not candidates or not self.chance(0.66):
             return
@@ -141,7 +141,7 @@ class Cook:
         return not self.plan.stuff[numbers[main.name]].portions[0].marks
 
     def cut(self, form: str, objects: Sequence[int]) -> tuple[int, ...]:
-        """Cut, either by the verb that is called after the form or by 切る with a manner."""
+        """Cut, either with the verb named after the form or with 切る and a manner."""
         named = CUT_VERBS.get(form)
         if named is not None and (form not in CUT_MANNERS or self.chance(0.18)):
             tool = Phrase(("小房",), "florets") if form == "florets" else None

@@ -1,7 +1,7 @@
 """The cooking actions: how each is written, what it does, and the words that go with it.
 
 A verb is written as its stem, which carries the ``Ac`` tag as in the release, and an ending that leads on to ``、`` or
-``ます``. Cuts are written in two ways, as in real recipes: as an action of their own (千切りにします) or as 切る with
+``ます``. Cuts are written in two ways, as in real recipes: as a separate action (千切りにします) or as 切る with
 the result as its manner (２ｃｍ幅に切ります).
 """
 
@@ -95,7 +95,7 @@ VERBS = {
     "散らす": Verb(("散ら",), ("し",), "scatter", _ADD),
     "かける": Verb(("かけ",), (), "pour over", _ADD, "spoon"),
 }  # fmt: skip
-"""Every action by its dictionary form. 切る stands twice: cutting, and letting water run off."""
+"""Every action by its dictionary form. 切る is there twice: cutting, and draining."""
 
 CUT_VERBS = {
     "julienned": "千切り",
@@ -116,7 +116,7 @@ CUT_VERBS = {
     "florets": "分ける",
     "flaked": "ほぐす",
 }
-"""The action that is called after the form it makes."""
+"""The action that is named after the form it makes."""
 
 CUT_MANNERS = {
     "julienned": (Phrase(("２", "ｍｍ", "幅"), "2 mm wide"), Phrase(("細",), "finely")),
@@ -134,7 +134,7 @@ CUT_MANNERS = {
     "halved": (Phrase(("半分",), "in half"),),
     "quartered": (Phrase(("４", "等分"), "in quarters"),),
 }
-"""What 切る is told to make of its object, by form."""
+"""The manners of 切る, by form."""
 
 TRIM_VERBS = {
     "皮": ("peel", "剥く"),

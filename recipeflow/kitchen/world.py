@@ -1,8 +1,8 @@
 """The state of the kitchen, and what actions do to it.
 
-``Portion`` is one ingredient in one state; ``Stuff`` is what lies together in one container; ``perform`` is the whole
-physics: a pure function from the objects of an action to what they become. Planner, camera and (later) the execution
-of cooking programs all rest on it.
+``Portion`` is one ingredient in one state; ``Stuff`` is what is together in one container; ``perform`` is the whole
+physics: a pure function from the objects of an action to what they become. Planner, camera and the execution
+of cooking programs all use it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ HEATS = ("raw", "boiled", "fried", "microwaved")
 """How a portion was cooked last."""
 
 MARKS = ("trimmed", "washed", "soaked", "salted", "squeezed", "drained", "dressed", "chilled")
-"""What else was done to it; ``trimmed`` stands for peel, stem, seeds or core being gone."""
+"""What else was done to it; ``trimmed`` means that peel, stem, seeds or core were removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Stuff:
-    """What lies together in one container: the first ``mixed`` portions mixed through, the others on top of them."""
+    """What is together in one container: the first ``mixed`` portions mixed through, the others on top of them."""
 
     portions: tuple[Portion, ...]
     container: str = BOARD
@@ -72,7 +72,7 @@ class Stuff:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the camera sees: a container with its contents, and what waits in a dish beside it (``aside``)."""
+    """What the camera sees: a container with its contents, and what waits in a dish next to it (``aside``)."""
 
     container: str
     portions: tuple[Portion, ...] = ()
@@ -88,7 +88,7 @@ class Effect:
         form: The form it gives them.
         heat: The heat it gives them.
         mark: The mark it adds.
-        join: Whether the objects end up together, with what the destination already holds.
+        join: Whether the objects are joined, with the content of the destination.
         mix: Whether the result is mixed through.
         drain: Whether water runs off and is gone.
     """
@@ -108,7 +108,7 @@ def perform(
 
     Args:
         effect: What the action does.
-        objects: What it is done to, in order.
+        objects: The objects, in order.
         container: Where the results are afterwards; where they were by default.
         destination: What the objects are added to, for an action that joins.
     """

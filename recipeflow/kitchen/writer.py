@@ -55,7 +55,6 @@ class Manuscript:
         return entity
 
     def link(self, start: str, end: str, label: str) -> None:
-        """Draw an edge."""
         self.flows.append(Flow(start, end, label))
 
     def lines(self, section: int) -> tuple[Line, ...]:
@@ -88,12 +87,12 @@ def _position(entity: str) -> tuple[int, ...]:
 
 
 def write_recipe(plan: Plan, rng: Random) -> Manuscript:
-    """Put a plan into words."""
+    """Write a plan as text."""
     return Writer(plan, rng).write()
 
 
 class Writer:
-    """Writes one plan; ``source`` knows for every stuff which entity it comes from."""
+    """Writes one plan; ``source`` maps every stuff to its entity."""
 
     def __init__(self, plan: Plan, rng: Random) -> None:
         self.plan = plan
@@ -201,7 +200,7 @@ class Writer:
         return event
 
     def write_destination(self, step: Step) -> list[tuple[str, str]]:
-        """鍋に; nothing is said where the destination is what the step before made."""
+        """鍋に; omitted if the destination is the result of the previous step."""
         edges = []
         if step.container is not None:
             edges.append((self.text.name("T", step.container.words, step.container.english), "Dest"))
@@ -258,7 +257,7 @@ class Writer:
         return named, order
 
     def same_group(self, waiting: Sequence[int]) -> list[int]:
-        """The raw ingredients among these that stand under the heading of the first."""
+        """The raw ingredients among these that share the heading of the first."""
         heading = self.heading(waiting[0])
         return [number for number in waiting if heading is not None and self.heading(number) == heading]
 
@@ -267,7 +266,7 @@ class Writer:
         return self.listed[number].heading if number in self.listed else None
 
     def same_instruction(self, waiting: Sequence[int]) -> list[int]:
-        """All that an earlier instruction made, where it made several things and its number can stand for them."""
+        """Everything that an earlier instruction made, if it made several things and its number can refer to them."""
         home = self.home.get(waiting[0])
         if home is None or self.label(home) is None or self.rng.random() < 0.45:
             return []
@@ -306,14 +305,14 @@ class Writer:
         return entity
 
     def name_by_number(self, index: int) -> str:
-        """The bare number of an instruction, standing for what it made."""
+        """The number of an instruction, meaning its result."""
         label = self.label(index)
         assert label is not None  # the preparation has no number to be called by
         return self.text.name("F", (label,), f"result of step {_narrow(label)}")
 
 
 def _connect(manner: Phrase) -> Words:
-    """The particle behind a manner: 細く切り, but 一口大に切り."""
+    """The particle after a manner: 細く切り, but 一口大に切り."""
     return ("く",) if manner.words in {("細",), ("薄",)} else ("に",)
 
 

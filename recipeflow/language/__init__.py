@@ -1,1 +1,1 @@
-"""Languages: characters, and lines into words."""
+"""Languages: characters and word segmentation."""

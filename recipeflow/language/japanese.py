@@ -1,4 +1,4 @@
-"""Japanese text as a release holds it: normalised, everything in full width, without spaces."""
+"""Japanese text in a release's form: normalised, everything in full width, without spaces."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 
 
 def widen(text: str) -> str:
-    """ASCII as the full-width characters that the release's text uses."""
+    """Turn ASCII into the full-width characters of the release's text."""
     return text.translate(_FULL_WIDTH)
 
 
 def normalise(text: str) -> str:
-    """A line as the release's offsets count it: NFKC, ASCII in full width, and no space or line break of any kind."""
+    """A line in the form that the release's offsets refer to: NFKC, full-width ASCII, no spaces or line breaks."""
     return "".join(widen(unicodedata.normalize("NFKC", text)).split())

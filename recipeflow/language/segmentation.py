@@ -1,7 +1,7 @@
-"""Japanese into words, for recipes that nobody has segmented yet.
+"""Japanese word segmentation, for recipes that are not segmented yet.
 
-KyTea is the paper's tool, and needs a model file that is not ours to ship; MeCab with UniDic (``fugashi``,
-``unidic-lite``) is always there, and cuts a little more coarsely: 切り where KyTea has 切 and り.
+KyTea is the paper's tool, and needs a model file that we may not ship; MeCab with UniDic (``fugashi``,
+``unidic-lite``) is always installed, and splits a little more coarsely: 切り where KyTea has 切 and り.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from pathlib import Path
 from recipeflow.errors import SegmenterError, short
 
 Segmenter = Callable[[str], list[str]]
-"""Cuts a line without spaces into its words, which joined are the line again."""
+"""Splits a line without spaces into words; joined, they are the line again."""
 
 
 def load_segmenter(kytea_model: str | Path | None = None) -> Segmenter:
-    """The paper's segmenter where its model is given, else the one that is always there."""
+    """The paper's segmenter if its model is given, else the one that is always installed."""
     return _load_mecab() if kytea_model is None else _load_kytea(Path(kytea_model))
 
 
 def segment(text: str, segmenter: Segmenter) -> list[tuple[int, int]]:
-    """Where the words of a line start and end.
+    """The start and end of each word of a line.
 
     Raises:
-        SegmenterError: If the words are not the text: offsets would point at something else.
+        SegmenterError: If the joined words differ from the text: offsets would be wrong.
     """
     spans, end = [], 0
     pieces = segmenter(text)
@@ -34,7 +34,7 @@ def segment(text: str, segmenter: Segmenter) -> list[tuple[int, int]]:
         end += len(piece)
     if "".join(pieces) != text or "" in pieces:
         raise SegmenterError(
-            f"expected words that joined are {short(text)}, found {short(pieces)}; "
+            f"expected words that join to {short(text)}, found {short(pieces)}; "
             "normalise the line first, with recipeflow.language.japanese.normalise"
         )
     return spans
@@ -42,7 +42,7 @@ def segment(text: str, segmenter: Segmenter) -> list[tuple[int, int]]:
 
 @cache
 def _load_mecab() -> Segmenter:
-    import fugashi  # here, because its dictionary takes a moment
+    import fugashi  # here, because loading its dictionary takes a moment
     import unidic_lite
 
     tagger = fugashi.Tagger(f'-d "{unidic_lite.DICDIR}"')
@@ -53,10 +53,10 @@ def _load_kytea(model: Path) -> Segmenter:
     try:
         import Mykytea
     except ImportError:
-        message = "expected KyTea, which a model file was given for, found it not installed; run `pip install kytea`"
+        message = "expected KyTea, for the given model file, found that it is not installed; run `pip install kytea`"
         raise SegmenterError(message) from None
     if " " in str(model):
-        message = f"expected a path without spaces, which is all KyTea reads, found {model}; move the file"
+        message = f"expected a path without spaces, as KyTea needs, found {model}; move the file"
         raise SegmenterError(message)
     try:
         return Mykytea.Mykytea(f"-model {model}").getWS

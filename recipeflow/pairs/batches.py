@@ -1,7 +1,7 @@
 """Rows of ``image_pairs`` to mini-batches of recipes, as the paper trains on them.
 
-Everything but pixels is put into tensors once; a batch is then a few index operations, so that the time of a step is
-the model's.
+Everything but pixels is put into tensors once; a batch is then a few index operations, so that a step takes only the
+model's time.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from recipeflow.pairs.loading import Pairs
 
 @dataclass(frozen=True)
 class PairBatch:
-    """A mini-batch, in which every distinct image stands once, however many rows show it.
+    """A mini-batch with every distinct image once, however many rows show it.
 
     Args:
         recipes: For each row, its recipe.
         words: The word ids of the inputs that are words, as the model takes them.
         frames: The distinct images, by number.
         post: For each row, the position of its post-action image among them.
-        pre: Likewise for the pre-action image, where that is an input.
-        pre_mask: False for the rows that have none, where such rows are taken.
+        pre: For each row, the position of its pre-action image, if that is an input.
+        pre_mask: False for the rows without one, if such rows are used.
     """
 
     recipes: torch.Tensor
@@ -53,9 +53,9 @@ class PairTensors:
     Args:
         recipes: For each row, its recipe.
         post: For each row, the number of its post-action image.
-        images: What the numbers stand for: rows of a matrix of features, or pixels.
+        images: What the numbers refer to: rows of a feature matrix, or pixels.
         views: Several such matrices, of other views of the same images, to train on.
-        pre: The number of the pre-action image, where that is an input; -1 where a row has none.
+        pre: The number of the pre-action image, if that is an input; -1 where a row has none.
         words: The word ids of the inputs that are words, and of the context.
     """
 
@@ -70,9 +70,9 @@ class PairTensors:
         return len(self.recipes)
 
     def look(self, frames: torch.Tensor, seed: int) -> torch.Tensor:
-        """Features of these images; where there are several views, one of each image, drawn with a seed.
+        """Features of these images; with several views, a random one of each image, drawn with a seed.
 
-        It is drawn for all images at once, so that processes that share a batch look as one would.
+        It is drawn for all images at once, so that processes that share a batch draw the same views as one process.
         """
         if self.views is None or len(self.views) == 1:
             assert isinstance(self.images, torch.Tensor)  # pixels are looked at by `FramePixels.augmented`
@@ -82,7 +82,6 @@ class PairTensors:
         return self.views[drawn.to(frames.device)[frames], frames]
 
     def batch(self, rows: torch.Tensor) -> PairBatch:
-        """These rows together."""
         pre, mask = self.pre_of(rows)
         used = self.post[rows] if pre is None else torch.cat([self.post[rows], pre])
         frames, position = used.unique(return_inverse=True)
@@ -90,7 +89,7 @@ class PairTensors:
         return PairBatch(self.recipes[rows], self.words_of(rows), frames, post, pre[0] if pre else None, mask)
 
     def pre_of(self, rows: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """The pre-action images of these rows, and which rows have one; a row without gets any, to be masked."""
+        """The pre-action images of these rows, and which rows have one; the others get any image, to be masked."""
         if self.pre is None:
             return None, None
         pre = self.pre[rows]
@@ -98,12 +97,12 @@ class PairTensors:
         return (pre, None) if mask.all() else (pre.clamp(min=0), mask)
 
     def words_of(self, rows: torch.Tensor) -> dict[str, torch.Tensor]:
-        """The word ids of these rows, no wider than they need."""
+        """The word ids of these rows, without columns of padding only."""
         chosen = {name: ids[rows] for name, ids in self.words.items()}
         return {name: ids[:, : max(1, int((ids != 0).sum(1).max()))] for name, ids in chosen.items()}
 
     def to(self, device: torch.device | str) -> PairTensors:
-        """The same rows on another device; pixels stay where they are read."""
+        """Move to another device; pixels stay where they are read."""
         words = {name: ids.to(device) for name, ids in self.words.items()}
         moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, torch.Tensor)}
         return replace(self, words=words, **moved)
@@ -121,15 +120,15 @@ def make_tensors(
     Args:
         pairs: The dataset.
         rows: Which rows; all of them have the words that the inputs need.
-        inputs: What a query is made of.
-        processor: Knows the vocabulary.
+        inputs: The parts of a query.
+        processor: Has the vocabulary.
         context: How much of the flow graph the model reads. With ``history``, a missing pre-action image is replaced
             by the one in which the object was last seen.
     """
     if not len(rows):
         raise NoPairsError(
             f"expected at least one row with a post-action image and {', '.join(inputs)}, found none; "
-            "`vrf stats` tells how many objects have images"
+            "`vrf stats` shows how many objects have images"
         )
     columns = {"action": pairs.actions, "object": pairs.objects}
     words = {
@@ -154,7 +153,7 @@ def _by_role(context: Context) -> dict[str, list[str]]:
 
 
 def _word_ids(phrases: Sequence[Words], processor: VRFProcessor) -> torch.Tensor:
-    """Encode each distinct phrase once; the same few hundred stand in thousands of rows."""
+    """Encode each distinct phrase once: thousands of rows share a few hundred."""
     distinct = list(dict.fromkeys(phrases))
     encoded = processor(actions=distinct, as_written=True)["action_ids"]
     position = {phrase: number for number, phrase in enumerate(distinct)}
@@ -162,10 +161,10 @@ def _word_ids(phrases: Sequence[Words], processor: VRFProcessor) -> torch.Tensor
 
 
 class RecipeBatches:
-    """Mini-batches of whole recipes, dealt anew every epoch.
+    """Mini-batches of whole recipes, shuffled every epoch.
 
-    The order depends only on the seed and the epoch, so that a resumed run goes on exactly where it was. With several
-    processes, each takes its share of the recipes of every batch.
+    The order depends only on the seed and the epoch, so that a resumed run continues exactly where it stopped. With
+    several processes, each gets its share of the recipes of every batch.
 
     Args:
         recipes: For each row, its recipe.
@@ -178,7 +177,7 @@ class RecipeBatches:
     def __init__(self, recipes: torch.Tensor, per_batch: int, seed: int, rank: int = 0, world: int = 1) -> None:
         if per_batch < 1 or per_batch % world:
             raise UsageError(
-                f"expected a number of recipes a batch that {world} processes can share equally, found {per_batch}; "
+                f"expected a number of recipes per batch that {world} processes can share equally, found {per_batch}; "
                 f"try {max(1, round(per_batch / world)) * world}"
             )
         self.per_batch, self.seed, self.rank, self.world = per_batch, seed, rank, world
@@ -187,7 +186,7 @@ class RecipeBatches:
         self.rows = order.split(counts.tolist())
 
     def __len__(self) -> int:
-        """Steps an epoch. A last batch that some process would have no recipe for is left out."""
+        """Steps per epoch. A last batch with too few recipes for all processes is left out."""
         full, rest = divmod(len(self.rows), self.per_batch)
         return full + (rest >= max(2, self.world))
 
@@ -202,6 +201,6 @@ class RecipeBatches:
 
 
 def _share(items: Sequence[Any], rank: int, world: int) -> Sequence[Any]:
-    """A contiguous part of the items, so that all parts in the order of their ranks are the items again."""
+    """A contiguous part of the items; all parts in the order of their ranks are the items again."""
     bounds = [len(items) * part // world for part in range(world + 1)]
     return items[bounds[rank] : bounds[rank + 1]]

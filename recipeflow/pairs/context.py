@@ -1,6 +1,6 @@
-"""What the flow graph knows of an action beyond its verb, its object and one picture.
+"""What the flow graph says about an action beyond its verb, its object and one picture.
 
-Three things help to tell what an object will look like: how the action is done ("thinly", "for 3 minutes", into which
+Three things help to predict how an object will look: how the action is done ("thinly", "for 3 minutes", into which
 bowl), what was done to the object before, and, where its pre-action image is missing, the last picture in which it
 was seen. All of them are found by walking the flows backwards.
 """
@@ -16,7 +16,7 @@ from recipeflow.release.recipe import LABELS, TAGS
 
 Words = tuple[str, ...]
 Context = tuple[tuple[str, str], ...]
-"""Words with the part that each plays, one of ``configuration_vrf.CONTEXT_ROLES``."""
+"""Words with their roles, from ``configuration_vrf.CONTEXT_ROLES``."""
 
 MANNER = ("other-mod", "T-comp", "F-comp", "V-tm")
 """Flows into an action that say how, with what or when it is done."""
@@ -26,10 +26,10 @@ MATERIAL = ("Targ", "Dest", "F-eq", "F-set", "F-part-of", "F-comp")
 
 HISTORY_ROLES = {"Ac": "done", "F": "from", "Sf": "state"}
 DEEPEST = 6
-"""How many flows back history goes; what was done before that hardly shows any more."""
+"""How many flows back history goes; what was done earlier is hardly visible any more."""
 
 MOST_WORDS = 24
-"""Words of a context at the most, the nearest first."""
+"""The largest number of words in a context, the nearest first."""
 
 
 class RecipeHistory:
@@ -52,7 +52,7 @@ class RecipeHistory:
                 self.outgoing[edge["start"]].append(edge["end"])
 
     def manner(self, action: str) -> Iterator[tuple[str, str]]:
-        """How the action is done and where to, as roles and entities."""
+        """How the action is done and its destination, as roles and entities."""
         for start, label in self.incoming[action]:
             if label == "Dest":
                 yield "destination", start
@@ -61,7 +61,7 @@ class RecipeHistory:
                 yield from (("modifier", other) for other, kind in self.incoming[start] if kind in MANNER)
 
     def levels(self, action: str, entity: str | None) -> Iterator[list[str]]:
-        """What the object went through, the nearest to the action first.
+        """The object's history, the nearest to the action first.
 
         An object that was put into a set ("all of it") is named by its ingredient, so first come the steps between
         the two, then what the object itself was made from, one flow back at a time.
@@ -73,7 +73,7 @@ class RecipeHistory:
         yield from self._walk_back(entity)
 
     def _walk_back(self, end: str, among: Container[str] | None = None) -> Iterator[list[str]]:
-        """What this was made of, one flow back at a time; where entities are given, among these only."""
+        """What this was made from, one flow back at a time; only among ``among``, if given."""
         seen, level = {end}, [end]
         for _ in range(DEEPEST):
             found = [start for end in level for start, label in self.incoming[end] if label in MATERIAL]
@@ -86,7 +86,7 @@ class RecipeHistory:
             yield level
 
     def _results_of(self, entity: str) -> set[str]:
-        """All that the entity went into."""
+        """Everything that the entity flows into."""
         found, waiting = set(), [entity]
         while waiting:
             following = self.outgoing[waiting.pop()]
@@ -95,7 +95,7 @@ class RecipeHistory:
         return found
 
     def history(self, action: str, entity: str | None) -> Iterator[tuple[str, str]]:
-        """What was done to the object before, to what, and which states were told on the way."""
+        """What was done to the object before, to what, and the states mentioned on the way."""
         for level in self.levels(action, entity):
             for earlier in level:
                 told = [other for other, label in self.incoming[earlier] if label in MANNER]
@@ -152,7 +152,7 @@ def last_seen(
         action: The id of the action.
         entity: The id of the object.
         pictures: The post-action images of every action.
-        result: The row's own post-action image, which is the answer: neither it nor anything after it is told.
+        result: The row's own post-action image, which is the answer: neither it nor anything later is returned.
     """
     for level in history.levels(action, entity):
         seen = [

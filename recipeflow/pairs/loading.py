@@ -1,4 +1,4 @@
-"""The rows of ``image_pairs`` as training needs them: words, images, folds and what the flow graph tells of each."""
+"""The rows of ``image_pairs`` as training needs them: words, images, folds and context from the flow graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Pairs:
         actions: The words of the action; ``None`` where the release has no text.
         objects: The words of the object; ``None`` where there is no object or no text.
         images: The images, as cached features or as pixels.
-        contexts: What the flow graph tells of the action and of the object's history.
+        contexts: What the flow graph says about the action and the object's history.
         seen: The image in which the object was last seen: its pre-action image or, where that is missing, the
             result of what was done to it before; -1 where it was never seen.
     """
@@ -51,8 +51,8 @@ class Pairs:
         """Which rows have a post-action image and everything that these inputs need.
 
         Args:
-            inputs: What a query is made of.
-            incomplete: Whether a row without its pre-action image will do, as long as it has words.
+            inputs: The parts of a query.
+            incomplete: Whether a row without its pre-action image is allowed, as long as it has words.
         """
         mask = self.images.post >= 0
         if "action" in inputs:
@@ -69,7 +69,7 @@ class Pairs:
         return (self.usable(inputs, incomplete) & in_folds).nonzero().flatten()
 
     def phrases(self, rows: torch.Tensor, context: str = "none") -> list[Words]:
-        """Every action and object of these rows, and what is read of their context, to build a vocabulary from."""
+        """Every action and object of these rows, and the words read from their context, to build a vocabulary."""
         chosen = rows.tolist()
         columns = (self.actions, self.objects)
         phrases = [words for column in columns for row in chosen if (words := column[row]) is not None]
@@ -77,7 +77,7 @@ class Pairs:
         return phrases + [(word,) for row in chosen for role, word in self.contexts[row] if role in read]
 
     def digest(self) -> str:
-        """Of images, words, recipes and folds: what queries, answers and figures depend on."""
+        """A digest of images, words, recipes and folds: what queries, answers and metrics depend on."""
         content = hashlib.sha256(json.dumps([self.actions, self.objects]).encode())
         images = self.images
         if isinstance(images, FeatureTable):
@@ -89,14 +89,14 @@ class Pairs:
         return content.hexdigest()
 
     def context_digest(self) -> str:
-        """Of what the flow graph tells beside, for results of models that read it."""
+        """A digest of the contexts, for results of models that read them."""
         return hashlib.sha256(json.dumps([self.contexts, self.seen.tolist()]).encode()).hexdigest()
 
 
 def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs:
     """Read the columns of a dataset folder and join them with its images.
 
-    Without flow graphs there is no context, and the words are those of ``image_pairs``, cut at spaces.
+    Without flow graphs there is no context, and the words are those of ``image_pairs``, split at spaces.
     """
     columns = ["recipe_id", "fold", "action_id", "object_id", "post_frame"]
     tables = DatasetFolder(dataset)
@@ -110,7 +110,7 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
     if wrong := set(table["fold"]) - set(range(FOLDS)):
         raise DatasetFolderError(
             f"expected a fold from 0 to {FOLDS - 1} in every row of {dataset}, found {sorted(map(str, wrong))}; "
-            "deal the recipes out over the folds, as `vrf build` does"
+            "assign a fold to each recipe, as `vrf build` does"
         )
     order: dict[str, int] = {}
     recipes = [order.setdefault(recipe_id, len(order)) for recipe_id in table["recipe_id"]]
@@ -138,7 +138,7 @@ def load_pairs(dataset: str | Path, images: FeatureTable | FramePixels) -> Pairs
 
 
 def _cut(text: str | None) -> Words | None:
-    """Text as its words, and nothing as none."""
+    """Split text into words; ``None`` stays ``None``."""
     return tuple(text.split()) or None if text is not None else None
 
 
@@ -147,13 +147,12 @@ RowIds = tuple[str, str, str | None]
 
 
 def _read_graphs(tables: DatasetFolder) -> dict[str, Graph]:
-    """Nodes and edges of every recipe."""
     graphs = tables.columns(FLOW_GRAPHS, ["recipe_id", "nodes", "edges"])
     return {recipe_id: (nodes, edges) for recipe_id, nodes, edges in zip(*graphs.values(), strict=True)}
 
 
 def _entity_words(tables: DatasetFolder, graphs: dict[str, Graph]) -> dict[str, dict[str, Words]]:
-    """The words of every r-NE by recipe and id: other tables than ``recipes`` have their text in one piece only."""
+    """The words of every r-NE by recipe and id: only ``recipes`` has segmented text."""
     if not tables.has(RECIPES):
         return {
             recipe_id: {node["id"]: words for node in nodes if (words := _cut(node["text"]))}

@@ -1,4 +1,4 @@
-"""``vrf check``: the problems of a release, gathered for people and for programs."""
+"""``vrf check``: the problems of a release, for people and for programs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from recipeflow.release.reading import CheckedRecipe, check_release
 
 @dataclass
 class CheckReport:
-    """What a check found, and how much it looked at."""
+    """The problems that a check found, and how much it examined."""
 
     release: Path
     problems: list[ReleaseProblem] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     def count(self, checked: CheckedRecipe) -> None:
-        """Take note of one recipe."""
         self.counts["recipes"] += 1
         if (recipe := checked.recipe) is not None:
             self.counts["with_text"] += recipe.has_text
@@ -35,7 +34,6 @@ class CheckReport:
             self.counts["bad"] += 1
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON."""
         return {
             "release": str(self.release),
             "ok": not self.problems,
@@ -45,12 +43,10 @@ class CheckReport:
         }
 
     def print(self, console: Console) -> None:
-        """Print the problems by kind, or that there are none."""
         print_problems(self.problems, console)
         console.print(self.summary(), soft_wrap=True, markup=False)
 
     def summary(self) -> str:
-        """One line on the whole."""
         counts = self.counts
         if self.problems:
             return (
@@ -63,7 +59,7 @@ class CheckReport:
 
 
 def check_with_progress(release: Path) -> CheckReport:
-    """Check a release, with a progress bar where there is a terminal."""
+    """Check a release, with a progress bar on a terminal."""
     report = CheckReport(release)
 
     def watch(recipes: Iterator[CheckedRecipe]) -> Iterator[CheckedRecipe]:

@@ -1,4 +1,4 @@
-"""``release.json``: what a release says of itself as a whole."""
+"""``release.json``: what a release says about itself."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ INFO = "release.json"
 MAIN_KEYS = ("source", "licence", "version")
 
 OFFICIAL_SHA256 = "ffb2d7da4448613aeb830ce9313ae3bc0edb868084bf5546f48a1b69af9d57fc"
-"""The checksum of the authors' ``annotations.json``, by which a bare copy of it is recognised."""
+"""The checksum of the authors' ``annotations.json``, to recognise a bare copy of it."""
 
 
 @dataclass(frozen=True)
 class ReleaseInfo:
-    """What ``release.json`` says of the whole release.
+    """What ``release.json`` says about the whole release.
 
-    ``glossary`` gives English for Japanese words; ``details`` holds every other key as it was read.
+    ``glossary`` translates Japanese words to English; ``details`` contains every other key as it was read.
     """
 
     source: str | None = None
@@ -34,7 +34,7 @@ class ReleaseInfo:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """The text of ``release.json``, readable by people too."""
+        """The text of ``release.json``, indented for people."""
         row = {key: getattr(self, key) for key in MAIN_KEYS} | {"glossary": dict(self.glossary)}
         return json.dumps({**self.details, **row}, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
@@ -60,6 +60,8 @@ def check_info(folder: str | Path) -> tuple[ReleaseInfo, list[ReleaseProblem]]:
         known = _read_object(path)
     except ReleaseProblem as problem:
         return ReleaseInfo(), [problem]
+    if "license" in known and "licence" not in known:  # the Hub's spelling is accepted too
+        known["licence"] = known.pop("license")
     glossary = known.pop("glossary", {})
     main = {key: known.pop(key, None) for key in MAIN_KEYS}
     problems: list[ReleaseProblem] = [
@@ -81,7 +83,7 @@ def _recognise(annotations: Path) -> ReleaseInfo:
 
 
 def _read_object(path: Path) -> dict[str, Any]:
-    """The object in ``release.json``, sure to be writable again."""
+    """Read the object in ``release.json``; values that could not be written again are refused."""
     members = list(stream_object(path, INFO))
     known = dict(members)
     if len(known) != len(members):
@@ -91,7 +93,9 @@ def _read_object(path: Path) -> dict[str, Any]:
     except UnicodeEncodeError:
         raise EncodingError("expected text, found half of a surrogate pair", file=INFO) from None
     except (RecursionError, ValueError):
-        raise WrongTypeError("expected plain JSON values, found a number that is none", file=INFO) from None
+        raise WrongTypeError(
+            "expected plain JSON values, found NaN, an infinity or too deep nesting", file=INFO
+        ) from None
     return known
 
 

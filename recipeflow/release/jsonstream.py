@@ -1,7 +1,7 @@
 """Stream the members of one big JSON object without holding the whole file.
 
 ``annotations.json`` is a single object with one member per recipe. Parsing it at once costs ten times its size in
-memory; here only one member is held at a time, and an error still names the byte where reading failed.
+memory; here only one member is in memory at a time, and an error still names the byte where reading failed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def stream_object(
 
     Args:
         path: The file to read.
-        name: How errors call the file.
+        name: The file's name in errors.
         hint: What to do when the file is missing.
         of_recipes: The keys are recipe ids, so broken JSON inside a member names its recipe.
 
@@ -84,7 +84,7 @@ class _Reader:
             raise self.broken("the end of the file")
 
     def peek(self) -> str:
-        """The next character that is no white space, or nothing at the end of the file."""
+        """The next character that is not white space; empty at the end of the file."""
         while True:
             while self.position < len(self.text) and self.text[self.position] in _SPACE:
                 self.position += 1
@@ -97,13 +97,13 @@ class _Reader:
         self.position += 1
 
     def value(self) -> Any:
-        """Parse one value, reading on (twice as much each time) while it may only be incomplete."""
+        """Parse one value, reading more (twice as much each time) while it may only be incomplete."""
         self.peek()
         size = CHUNK
         while True:
             try:
                 value, end = self.scan(self.text, self.position)
-                # A number at the edge of the window could go on behind it: 1 is also the start of 12, 1.5 and 1e5.
+                # A number at the edge of the window could continue after it: 1 is also the start of 12, 1.5 and 1e5.
                 if self.text[end : end + 1] not in ("", ".", "e", "E") or not self.fill(size):
                     self.position = end
                     return value
@@ -117,11 +117,11 @@ class _Reader:
             size *= 2
 
     def may_be_cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether the end of the window can be the cause: a broken file is not to be read to its end in vain."""
+        """Whether the end of the window can be the cause: a broken file must not be read to its end in vain."""
         return error.msg.startswith("Unterminated string") or error.pos > len(self.text) - _LONGEST_LITERAL
 
     def fill(self, size: int) -> bool:
-        """Read on, and let the text before the position leave the window; ``False``, changing nothing, at the end."""
+        """Read more, and drop the text before the position; ``False``, changing nothing, at the end."""
         if self.ended:
             return False
         chunk = self.source.read(size)
@@ -160,7 +160,7 @@ class _Reader:
 
 
 class _RepeatedKeyError(ValueError):
-    """One object says two things under one key; the later would silently win."""
+    """One key twice in an object; the later value would silently win."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """One recipe's raw JSON to a ``Recipe``, collecting every problem on the way.
 
-Parsing goes on after a problem wherever that makes sense, so that a person sees the whole list at once.
+Parsing continues after a problem where that makes sense, so that a person sees the whole list at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from recipeflow.release.recipe import LABELS, SECTIONS, TAGS, Flow, Line, Recipe
 ANNOTATIONS = "annotations.json"
 NO_FRAME = -1
 LARGEST = 2**31 - 1
-"""Numbers beyond this fit no column of the datasets, and no real line or video has so many characters or frames."""
+"""Larger numbers do not fit the datasets' columns, and no real line or video has so many characters or frames."""
 
 WORD_NES = frozenset({"O", *(f"{tag}-{position}" for tag in TAGS for position in "BI")})
 RECIPE_KEYS = {"ingredients": list, "instructions": list, "recipe_flows": list, "state_changes": list}
@@ -63,9 +63,9 @@ def id_problem(recipe_id: str) -> UnsafeIdError | None:
 
 
 class RecipeParser:
-    """Parses one recipe; ``problems`` holds what was wrong.
+    """Parses one recipe and collects its ``problems``.
 
-    What could not be read is left out of further checks, so that one mistake is told once and not once more for every
+    Unreadable parts are left out of further checks, so that one mistake is reported once and not again for every
     place that refers to it.
     """
 
@@ -75,7 +75,7 @@ class RecipeParser:
         self.tags: dict[str, str | None] = {}
 
     def parse(self, raw: Any) -> Recipe | None:
-        """The recipe as far as it can be read, or ``None`` when its lines cannot; good only without ``problems``.
+        """The recipe as far as it can be read, or ``None`` if its lines cannot; valid only without ``problems``.
 
         A line with an unreadable word comes back without words.
         """
@@ -143,7 +143,7 @@ class RecipeParser:
             self.tags[place] = previous
 
     def _check_word(self, raw: dict, place: str, end: int | None, previous: str | None) -> None:
-        """Check a word against the one before it, whose end and tag are ``None`` where that could not be read."""
+        """Check a word against the one before it, whose end and tag are ``None`` if it could not be read."""
         where, ne = f"word {place}", raw["ne"]
         if raw["word_id"] != place:
             message = f"expected the word id {place} (ids are positions), found {short(raw['word_id'])}"
@@ -218,16 +218,16 @@ class RecipeParser:
         for component in nx.strongly_connected_components(graph):
             node = min(component)
             if len(component) > 1 or graph.has_edge(node, node):
-                # Not a subgraph view, which goes through a set: the same file is to give the same report.
+                # Not a subgraph view, which iterates over a set: the same file must give the same report.
                 edges = [edge for edge in graph.edges if component.issuperset(edge)]
                 cycle = nx.find_cycle(nx.DiGraph(edges))
                 path = " → ".join([cycle[0][0], *(end for _, end in cycle)])
                 message = f"expected flows without a cycle, found {printable(path)}"
-                self._report(CycleError, message, "recipe_flows", path, "remove or turn one of these flows")
+                self._report(CycleError, message, "recipe_flows", path, "remove or reverse one of these flows")
 
 
 def recipe_to_json(recipe: Recipe) -> dict[str, list]:
-    """The recipe as ``annotations.json`` holds it, keys in the official order."""
+    """The recipe as in ``annotations.json``, keys in the official order."""
     sections = {
         name: [
             [

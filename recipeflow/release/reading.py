@@ -1,4 +1,4 @@
-"""Stream the recipes of a release folder, each with what is wrong with it."""
+"""Stream the recipes of a release folder, each with its problems."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from recipeflow.release.recipe import Recipe
 from recipeflow.release.recipe_files import attach_files, read_frames
 from recipeflow.release.urls import URLS, read_urls
 
-FOLDER_HINT = "give the folder that holds annotations.json, or cook one with `vrf kitchen OUT`"
+FOLDER_HINT = "pass the folder that contains annotations.json, or make one with `vrf kitchen OUT`"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def read_release(folder: str | Path, recipe_ids: Collection[str] | None = None) 
         recipe_ids: Only these recipes; all of them by default.
 
     Raises:
-        InvalidReleaseError: At the first recipe with a problem, holding all problems of that recipe.
+        InvalidReleaseError: At the first recipe with a problem, with all problems of that recipe.
         ReleaseProblem: Where the folder as a whole cannot be read.
     """
     for checked in scan_release(folder, recipe_ids):
@@ -53,11 +53,11 @@ def read_release(folder: str | Path, recipe_ids: Collection[str] | None = None) 
 
 
 def scan_release(folder: str | Path, recipe_ids: Collection[str] | None = None) -> Iterator[CheckedRecipe]:
-    """Stream every recipe with what is wrong with it: annotations, text and URL, but not the frames.
+    """Stream every recipe with its problems: annotations, text and URL, but not the frames.
 
     Args:
         folder: The release folder.
-        recipe_ids: Only these recipes, the others are not even parsed; all of them by default.
+        recipe_ids: Only these recipes; the others are not even parsed. All of them by default.
 
     Raises:
         ReleaseProblem: Where the folder as a whole cannot be read.
@@ -107,11 +107,11 @@ def _scan(
             yield CheckedRecipe(recipe_id, None if problems else recipe, tuple(problems))
         seen.add(recipe_id)
     if not seen:
-        hint = "nothing was exported into this file: write it again"
+        hint = "nothing was exported into this file: export it again"
         raise EmptyReleaseError("expected at least one recipe, found none", file=ANNOTATIONS, hint=hint)
     for recipe_id in urls or {}:
         if recipe_id not in seen and (recipe_ids is None or recipe_id in recipe_ids):
-            problem = _url_problem(recipe_id, f"expected only recipes of {ANNOTATIONS}, found one that is not there")
+            problem = _url_problem(recipe_id, f"expected only recipes of {ANNOTATIONS}, found one that is not in it")
             yield CheckedRecipe(recipe_id, None, (problem,))
 
 
@@ -129,14 +129,14 @@ def _examine(recipe_id: str, raw: Any, folder: Path, with_frames: bool) -> tuple
 
 
 def _url_problem(recipe_id: str, message: str) -> UrlListError:
-    hint = f"mend the list, or remove {URLS}: it is optional"
+    hint = f"fix the list, or remove {URLS}: it is optional"
     return UrlListError(message, file=URLS, recipe=recipe_id, value=recipe_id, hint=hint)
 
 
 def release_fingerprint(folder: str | Path) -> str:
     """A hash that changes whenever any file of the release changes, so that no stale cache is served.
 
-    Annotations go in by content. Text and frames, which may be many gigabytes, go in by name, size and change times.
+    Annotations count by content. Text and frames, which may be many gigabytes, count by name, size and change times.
     """
     digest = hashlib.sha256()
     for name in (ANNOTATIONS, URLS, INFO):
@@ -151,7 +151,7 @@ def release_fingerprint(folder: str | Path) -> str:
 
 
 def _entries(folder: str | Path) -> list[os.DirEntry]:
-    """What a folder holds, in a fixed order; nothing where there is no such folder. Folders may be links."""
+    """The entries of a folder in a fixed order; none if it does not exist. Folders may be links."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -163,5 +163,5 @@ def _stamp(entry: os.DirEntry) -> tuple[int, int, int] | None:
     try:
         stat = entry.stat()
     except FileNotFoundError:
-        return None  # a link to nowhere
+        return None  # a dangling link
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns

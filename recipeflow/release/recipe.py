@@ -1,4 +1,4 @@
-"""The objects everything else speaks of: recipe, line, word, entity, flow, state change.
+"""The objects that everything else uses: recipe, line, word, entity, flow, state change.
 
 All are frozen: a recipe that was read and checked cannot become wrong later. Sections, lines and words are
 counted from 0, as in the release; a word's id ``section-line-word`` is its position and never stored.
@@ -43,11 +43,11 @@ LABELS = {
 """The paper's thirteen r-FG labels with their meanings, in its order."""
 
 IOB2_TAGS = ("O", *(f"{position}-{tag}" for tag in TAGS for position in "BI"))
-"""The word tags as the Hugging Face ecosystem writes them: ``O, B-F, I-F, …``."""
+"""The word tags in the Hugging Face convention: ``O, B-F, I-F, …``."""
 
 
 def word_id(section: int, line: int, word: int) -> str:
-    """The release's name for a word, which is its position."""
+    """The release's id of a word, which is its position."""
     return f"{section}-{line}-{word}"
 
 
@@ -74,12 +74,11 @@ class Line:
 
     @property
     def length(self) -> int:
-        """The number of characters that the annotation says this line has."""
+        """The number of characters according to the annotation."""
         return self.words[-1].end if self.words else 0
 
     @property
     def tokens(self) -> list[str] | None:
-        """The words as strings."""
         return None if self.text is None else [self.text[word.start : word.end] for word in self.words]
 
 
@@ -116,7 +115,7 @@ class StateChange:
 
 @dataclass(frozen=True)
 class Recipe:
-    """One annotated recipe. Where the files live does not count when two recipes are compared."""
+    """One annotated recipe. The location of its files is ignored when two recipes are compared."""
 
     id: str
     ingredients: tuple[Line, ...]
@@ -134,7 +133,6 @@ class Recipe:
 
     @property
     def has_text(self) -> bool:
-        """Whether the lines carry text."""
         return any(line.text is not None for lines in self.sections for line in lines)
 
     @cached_property
@@ -166,7 +164,7 @@ class Recipe:
         return tuple(sorted(numbers))
 
     def frame_path(self, number: int) -> Path | None:
-        """Where frame ``number`` lies, or ``None`` where the release has no frames for this recipe."""
+        """The path of frame ``number``, or ``None`` if the release has no frames for this recipe."""
         return None if self.frames_folder is None else self.frames_folder / frame_name(number)
 
 

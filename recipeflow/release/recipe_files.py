@@ -1,6 +1,6 @@
 """The files of one recipe, ``recipes/<id>/…``: its title, its two texts, its frames.
 
-All are optional, text and frames each for itself: a recipe without them has ``None`` there.
+Text and frames are both optional: a recipe without them has ``None`` there.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ TEXTS = (TITLE, *(f"{section}.txt" for section in SECTIONS))
 
 
 def recipe_folder(folder: Path, recipe_id: str) -> Path:
-    """Where the files of a recipe lie in a release."""
     return folder / "recipes" / recipe_id
 
 
 def attach_files(recipe: Recipe, folder: Path) -> tuple[Recipe, list[ReleaseProblem]]:
-    """The recipe with title, text and frames folder, as far as the release has them, and what is wrong with them."""
+    """The recipe with title, text and frames folder, as far as the release has them, and their problems."""
     home = recipe_folder(folder, recipe.id)
     frames = home / "frames"
     recipe = replace(recipe, frames_folder=frames if frames.is_dir() else None)
@@ -59,18 +58,18 @@ def attach_files(recipe: Recipe, folder: Path) -> tuple[Recipe, list[ReleaseProb
 
 
 def read_text(path: Path, name: str, recipe_id: str | None = None) -> str:
-    """A whole text file.
+    """Read a whole text file.
 
     Args:
         path: The file.
-        name: How errors call it.
+        name: Its name in errors.
         recipe_id: The recipe it belongs to, for errors.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         message = f"expected a text file, found none ({error.strerror})"
-        hint = f"{', '.join(TEXTS)} stand together, or none of them is there" if recipe_id else None
+        hint = f"provide all of {', '.join(TEXTS)}, or none of them" if recipe_id else None
         raise MissingFileError(message, file=name, recipe=recipe_id, value=path.name, hint=hint) from None
     try:
         return data.decode("utf-8")
@@ -97,10 +96,10 @@ def text_problems(
 ) -> Iterator[ReleaseProblem]:
     """Check text against the number and the lengths of the annotated lines.
 
-    Lines without words could not be read, which was told when they were parsed.
+    Lines without words could not be read, which was reported when they were parsed.
     """
     file = f"recipes/{recipe_id}/{section}.txt"
-    hint = "the page may have changed since it was annotated: take the text of that time, or leave the recipe out"
+    hint = "the page may have changed since it was annotated: use the text of that time, or leave the recipe out"
     if len(texts) != len(lines):
         message = f"expected {len(lines)} lines as annotated, found {len(texts)}"
         place = f"line {min(len(texts), len(lines))}"
@@ -114,9 +113,9 @@ def text_problems(
 
 
 def read_frames(recipe: Recipe) -> tuple[dict[int, bytes], list[ReleaseProblem]]:
-    """The bytes of every frame the recipe uses, each read once, and what is wrong with them.
+    """The bytes of every frame the recipe uses, each read once, and their problems.
 
-    Frames are empty for a recipe without a frames folder: images are then null, which is no problem.
+    A recipe without a frames folder has no frames: its images are null, which is not a problem.
     """
     frames: dict[int, bytes] = {}
     problems: list[ReleaseProblem] = []

@@ -1,4 +1,4 @@
-"""``recipe_urls.txt``: where each recipe was published, one address per line, ending in the recipe's id."""
+"""``recipe_urls.txt``: where each recipe was published, one URL per line, ending in the recipe's id."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PREFIX = "https://www."
 
 
 def read_urls(folder: Path) -> tuple[dict[str, list[str]] | None, list[ReleaseProblem]]:
-    """The addresses by recipe id, or ``None`` where the release has no list or it cannot be read."""
+    """The URLs by recipe id, or ``None`` if the release has no list or it cannot be read."""
     path = folder / URLS
     if not path.exists():
         return None, []
@@ -27,7 +27,7 @@ def read_urls(folder: Path) -> tuple[dict[str, list[str]] | None, list[ReleasePr
 
 
 def url_line(url: str) -> str:
-    """An address as the list holds it, without what the official one leaves away."""
+    """A URL as written in the list, without the parts that the official list omits."""
     return url.removeprefix(_PREFIX)
 
 

@@ -1,6 +1,6 @@
-"""Write a release folder: recipe by recipe, aside, and into place only when all of it is there.
+"""Write a release folder, recipe by recipe; it appears only when it is complete.
 
-What is written is checked as what is read is, so that a release on disk is a valid one whoever made the recipes.
+Recipes are checked as on reading, so that a release on disk is always valid.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from recipeflow.release.recipe import SECTIONS, Recipe, frame_name
 from recipeflow.release.recipe_files import TITLE, read_frames, recipe_folder, text_problems
 from recipeflow.release.urls import URLS, line_id, url_line
 
-ADVICE = "Nothing was written; mend these recipes first."
+ADVICE = "Nothing was written; fix these recipes first."
 
 
 def write_release(
@@ -39,9 +39,9 @@ def write_release(
     """Write recipes, with their text and used frames, as a release folder; all of it or nothing.
 
     Args:
-        folder: Where to; it appears only when everything is written.
-        recipes: In the order in which they are to stand in the file.
-        info: What ``release.json`` is to say; no such file by default.
+        folder: The folder to write; it appears only when everything is written.
+        recipes: In the order of the file.
+        info: The content of ``release.json``; no such file by default.
         overwrite: Replace an existing release.
     """
     with ReleaseWriter(folder, info, overwrite) as writer:
@@ -53,7 +53,7 @@ def write_release(
 
 
 class ReleaseWriter:
-    """Writes a release recipe by recipe, aside, and renames it into place at the end of the ``with`` block."""
+    """Writes a release recipe by recipe to a temporary folder; renames it at the end of the ``with`` block."""
 
     def __init__(self, folder: str | Path, info: ReleaseInfo | None = None, overwrite: bool = False) -> None:
         self.info = info
@@ -81,7 +81,7 @@ class ReleaseWriter:
         for number in recipe.used_frames:
             if frames is not None and number not in frames:
                 place = f"frame {number}"
-                message = f"expected an image of every frame that is used, found only {short(sorted(frames))}"
+                message = f"expected an image of every used frame, found only {short(sorted(frames))}"
                 problems.append(MissingFrameError(message, recipe=recipe.id, place=place, value=number))
         if problems:
             raise InvalidReleaseError(problems, ADVICE)
@@ -131,7 +131,7 @@ class ReleaseWriter:
 
 
 def _problems(recipe: Recipe) -> Iterator[ReleaseProblem]:
-    """What a reader of this recipe would find wrong."""
+    """The problems that reading this recipe would find."""
     unknown = [change.action for change in recipe.state_changes if change.action not in recipe.entities]
     for action in unknown:
         message = f"expected state changes of an entity, found one of {short(action)}"
@@ -141,7 +141,7 @@ def _problems(recipe: Recipe) -> Iterator[ReleaseProblem]:
         parser.parse(recipe_to_json(recipe))
         yield from parser.problems
     if recipe.url is not None and line_id(url_line(recipe.url)) != recipe.id:
-        message = f"expected an address that ends in the recipe's id, found {short(recipe.url)}"
+        message = f"expected a URL that ends in the recipe's id, found {short(recipe.url)}"
         yield UrlListError(message, file=URLS, recipe=recipe.id, value=recipe.url)
     yield from _text_problems(recipe)
 

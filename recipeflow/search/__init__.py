@@ -1,4 +1,4 @@
-"""Ask a trained model what an object will look like after an action, and how sure it is."""
+"""Ask a trained model what an object will look like after an action, and how confident it is."""
 
 from recipeflow.search.retriever import Retriever
 

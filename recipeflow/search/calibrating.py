@@ -1,4 +1,4 @@
-"""Calibrate a trained model on a fold that it has not seen, kind by kind, and keep the result beside its weights."""
+"""Calibrate a trained model on a fold that it has not seen, by kind of query, and save the result with its weights."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from retrieval_vrf import CALIBRATION_FORMAT, COMPLETE, Kind, name_kind
 
 PLOT = "calibration.png"
 HALF = 0.5
-"""How often a model has to be right, where nobody says otherwise, to call itself sure."""
+"""The default target accuracy above the threshold."""
 
 FEW = 50
-"""With fewer queries to fit on, a temperature says little of its own."""
+"""With fewer queries to fit on, a temperature is unreliable."""
 
 TYPICAL = 0.05
 """About what models with the triplet loss need for complete queries."""
@@ -49,16 +49,16 @@ TYPICAL = 0.05
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A temperature and a threshold of one kind of query, fitted on one half of the recipes and tried on the other.
+    """The temperature and threshold of one kind of query, fitted on half of the recipes and measured on the other.
 
     Args:
         kind: What these queries lack.
         temperature: What similarities are divided by.
-        wanted: How often answers should be right.
-        fitted_on: How many queries both were fitted on.
-        fitted: What the threshold gives there.
+        wanted: The target accuracy.
+        fitted_on: The number of queries that both were fitted on.
+        fitted: Coverage and accuracy there.
         data: The queries of the other half.
-        judged: How sure the model is of them.
+        judged: The model's confidence in them.
     """
 
     kind: Kind
@@ -71,7 +71,7 @@ class Calibrated:
 
     @property
     def name(self) -> str:
-        """The kind for a person."""
+        """The kind in words."""
         return name_kind(self.kind)
 
     @property
@@ -81,12 +81,12 @@ class Calibrated:
 
     @property
     def curve(self) -> list[Answered]:
-        """What every other threshold would give there."""
+        """Coverage and accuracy there, for every possible threshold."""
         return risk_coverage(self.judged)
 
     @property
     def answered(self) -> Answered:
-        """What the threshold gives there."""
+        """Coverage and accuracy there."""
         return answer_above(self.judged, self.fitted.min_confidence)
 
     def figures(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class Calibrated:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures with what they rest on, for JSON."""
+        """The figures and their settings, for JSON."""
         bins = [
             {"low": part.low, "high": part.high, "confidence": part.confidence}
             | {"right": part.share.hits, "queries": part.share.queries}
@@ -120,7 +120,7 @@ class Calibrated:
         }
 
     def column(self) -> list[str]:
-        """The figures for a person, as a column of the table."""
+        """The figures as a column of the table."""
         found = self.figures()
         answered = found["answered"]
         return [
@@ -141,15 +141,15 @@ FIGURES = (
     "queries fitted on",
     "queries measured on",
     "temperature",
-    "right first (R@1)",
+    "accuracy (R@1)",
     "mean confidence",
     "calibration error",
     "… at temperature 1",
-    "sure from",
-    "sure of",
-    "right among these",
+    "confidence threshold",
+    "coverage",
+    "accuracy above the threshold",
 )
-"""What the lines of `Calibrated.column` are called."""
+"""The row names of `Calibrated.column`."""
 
 
 @dataclass(frozen=True)
@@ -165,47 +165,46 @@ class CalibratedModel:
 
     @property
     def never_sure(self) -> list[Calibrated]:
-        """Kinds in which no confidence is right often enough."""
+        """Kinds in which no threshold reaches the wanted accuracy."""
         return [kind for kind in self.kinds if kind.fitted.min_confidence == 1]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: complete queries at the top, the others in a list below."""
+        """For JSON: complete queries at the top level, the other kinds in a list."""
         complete, *others = self.kinds
         rule = (
-            f"the lowest confidence, of at least {complete.wanted:.0%}, from which on at least {complete.wanted:.0%} "
+            f"the lowest threshold, of at least {complete.wanted:.0%}, above which at least {complete.wanted:.0%} "
             "of the fitting queries are right"
         )
         incomplete = [{"without": list(kind.kind)} | kind.as_dict() for kind in others]
         return complete.as_dict() | {"rule": rule, "prior_queries": PRIOR_QUERIES, "incomplete": incomplete}
 
     def table(self) -> Table:
-        """The figures for a person."""
         columns = [kind.column() for kind in self.kinds]
         title = f"Kinds of queries, among {len(self.kinds[0].data.candidates)} candidates"
         return Table(title, ("", *(kind.name for kind in self.kinds)), list(zip(FIGURES, *columns, strict=True)))
 
 
 def expected_temperature(config: VRFConfig) -> float:
-    """What a temperature is thought to be before any query: a contrastive loss has been dividing by one all along."""
+    """The prior of the temperature: a contrastive loss already divides by one in training."""
     return config.temperature if config.loss == "contrastive" else TYPICAL
 
 
 def calibrate_kinds(asked: Mapping[Kind, Asked], expected: float, wanted: float = HALF) -> CalibratedModel:
     """Fit temperature and threshold of each kind on every second recipe, and measure them on the others.
 
-    The temperature of a kind is drawn towards that of all kinds together, and this one towards the expected one, each
-    of which counts for `PRIOR_QUERIES`.
+    The temperature of a kind has a prior at that of all kinds together, which in turn has a prior at the expected one;
+    each prior counts as much as `PRIOR_QUERIES`.
 
     Args:
         asked: Queries that the model was not trained on, by kind, as `ask_by_kind` makes them.
-        expected: The temperature that would be taken without any query.
-        wanted: How often answers should be right.
+        expected: The temperature that would be used without any query.
+        wanted: The target accuracy.
 
     Raises:
         CalibrationError: If there are too few recipes, or the model is no better than guessing.
     """
     if not 0 < wanted <= 1:
-        raise CalibrationError(f"expected a share of right answers above 0 and up to 1, found {wanted}")
+        raise CalibrationError(f"expected an accuracy above 0 and up to 1, found {wanted}")
     halves = _split_recipes(asked)
     together = join_queries([fitting for fitting, _ in halves.values()])
     distinct = max(len(fitting) for fitting, _ in halves.values())
@@ -232,7 +231,7 @@ def _calibrate(kind: Kind, fitting: Queries, others: Queries, common: float, wan
     if kind == COMPLETE and fitted == HOTTEST:
         raise CalibrationError(
             f"expected a model that finds right images nearer than others, found none better than guessing on "
-            f"{len(fitting)} queries; calibrate with data like those it was trained on, or train it further"
+            f"{len(fitting)} queries; calibrate on data like its training data, or train it further"
         )
     temperature = steady_temperature(fitted, len(fitting), common)
     threshold = choose_threshold(judge(fitting, temperature), wanted)
@@ -240,13 +239,13 @@ def _calibrate(kind: Kind, fitting: Queries, others: Queries, common: float, wan
 
 
 def save_calibration(calibrated: CalibratedModel, model: VRFModel, folder: str | Path, about: dict[str, Any]) -> Path:
-    """Write ``calibration.json`` beside the model's weights, from where it travels with them.
+    """Write ``calibration.json`` next to the model's weights; it is pushed and pulled with them.
 
     Args:
-        calibrated: What was found.
+        calibrated: The result.
         model: The model.
-        folder: Where it is saved.
-        about: Which data it was calibrated on.
+        folder: The folder of the saved model.
+        about: The data it was calibrated on.
 
     Raises:
         ModelFolderError: If there is no saved model.
@@ -254,7 +253,7 @@ def save_calibration(calibrated: CalibratedModel, model: VRFModel, folder: str |
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         raise ModelFolderError(
-            f"expected a saved model in {folder}, found no config.json; name its folder, such as run/model"
+            f"expected a saved model in {folder}, found no config.json; pass its folder, such as run/model"
         )
     head = {"format": CALIBRATION_FORMAT, "weights": weights_digest(model), "inputs": model.config.inputs, **about}
     write_json(folder / CALIBRATION, head | calibrated.as_dict())

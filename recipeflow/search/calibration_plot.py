@@ -1,4 +1,4 @@
-"""A picture of a calibration: whether confidences hold what they promise, and what silence buys, by kind of query."""
+"""The plot of a calibration: reliability, and accuracy vs coverage, by kind of query."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from recipeflow.search.calibrating import Calibrated, CalibratedModel
 from recipeflow.search.confidence import calibration_error
 
 KINDS = STYLES[1:5]
-"""One style for each kind of query; a model has four at the most."""
+"""One style per kind of query; a model has at most four."""
 
 
 def save_plot(calibrated: CalibratedModel, path: Path) -> None:
-    """Draw it into a PNG file."""
     write_png(path, plot_calibration(calibrated).savefig)
 
 
 def plot_calibration(calibrated: CalibratedModel) -> Figure:
-    """For each kind accuracy by confidence over a histogram, and below accuracy by the share that is answered."""
+    """For each kind, accuracy by confidence above a histogram; below them, accuracy vs coverage."""
     kinds = list(zip(calibrated.kinds, KINDS, strict=False))
     figure = Figure(figsize=(max(7.0, 3.2 * len(kinds)), 8.4), dpi=110, layout="constrained", facecolor=PAPER)
     grid = figure.add_gridspec(3, len(kinds), height_ratios=(3, 1.1, 3))
@@ -34,7 +33,7 @@ def plot_calibration(calibrated: CalibratedModel) -> Figure:
         counts = figure.add_subplot(grid[1, number], sharex=top)
         _plot_counts(counts, kind, style)
         if number == 0:
-            top.set_ylabel("right at the first place")
+            top.set_ylabel("accuracy (R@1)")
             counts.set_ylabel("queries")
     _plot_coverage(figure.add_subplot(grid[2, :]), kinds)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=3,
@@ -54,12 +53,12 @@ def _plot_reliability(axes: Axes, kind: Calibrated, style: Style) -> None:
         [max(0.0, value - end / 100) for value, end in zip(right, low, strict=True)],
         [max(0.0, end / 100 - value) for value, end in zip(right, high, strict=True)],
     )
-    axes.plot([0, 1], [0, 1], color=SOFT, linestyle=":", label="as sure as right")
+    axes.plot([0, 1], [0, 1], color=SOFT, linestyle=":", label="perfect calibration")
     axes.errorbar(
         [part.confidence for part in bins], right, yerr=spread, color=style.colour, marker=style.marker,
-        linestyle="none", ecolor=INK, elinewidth=1, capsize=3, label="queries in a bin, and their 95 % interval",
+        linestyle="none", ecolor=INK, elinewidth=1, capsize=3, label="accuracy per bin, with 95 % interval",
     )  # fmt: skip
-    axes.axvline(kind.fitted.min_confidence, color=SOFT, linewidth=1, label="from here on the model is sure")
+    axes.axvline(kind.fitted.min_confidence, color=SOFT, linewidth=1, label="confidence threshold")
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
     title = f"{kind.name}: T = {kind.temperature:.3f}\ncalibration error {calibration_error(bins):.1%}"
     axes.set_title(title, fontsize=10.5)
@@ -79,20 +78,20 @@ def _plot_counts(axes: Axes, kind: Calibrated, style: Style) -> None:
 
 
 def _plot_coverage(axes: Axes, kinds: list[tuple[Calibrated, Style]]) -> None:
-    """The curve of each kind, with a mark where the model calls itself sure."""
+    """One curve per kind, with a mark at its threshold."""
     for kind, style in kinds:
         curve, answered = kind.curve, kind.answered
-        label = f"{kind.name}, {len(kind.judged):,} queries: sure from {answered.min_confidence:.2f}"
+        label = f"{kind.name}, {len(kind.judged):,} queries: threshold {answered.min_confidence:.2f}"
         axes.plot([point.coverage for point in curve], [point.accuracy for point in curve], color=style.colour,
                   linestyle=style.dashes, label=label)  # fmt: skip
         if answered.accuracy is not None:
             axes.plot(answered.coverage, answered.accuracy, color=style.colour, marker=style.marker, markersize=9,
                       markeredgecolor=INK, linestyle="none")  # fmt: skip
     wanted = kinds[0][0].wanted
-    axes.axhline(wanted, color=SOFT, linestyle=":", label=f"wanted: {wanted:.0%} right")
-    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="share of queries that are answered, the surest first")
-    axes.set_ylabel("right among them")
-    axes.set_title("What silence buys; a mark shows where the model calls itself sure", fontsize=10.5)
+    axes.axhline(wanted, color=SOFT, linestyle=":", label=f"wanted accuracy: {wanted:.0%}")
+    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="coverage: share of queries answered, highest confidence first")
+    axes.set_ylabel("accuracy")
+    axes.set_title("Accuracy vs coverage; marks show the confidence thresholds", fontsize=10.5)
     axes.xaxis.set_major_formatter(PercentFormatter(1))
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.legend(frameon=False, fontsize=8.5, loc="upper right", ncol=2)

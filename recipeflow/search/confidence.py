@@ -1,8 +1,8 @@
-"""How sure a model may be of its first answer: temperature scaling, and what can be read off it.
+"""The confidence in a model's first answer: temperature scaling, and the metrics based on it.
 
 The confidence in a candidate is the softmax over all candidates of similarity / T. The one parameter T is fitted by
-maximum likelihood (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017), and held back where queries are
-few. Nothing here knows of models or files; similarities are computed in chunks, so that memory does not grow with the
+maximum likelihood (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017), with a prior for few queries.
+Nothing here depends on models or files; similarities are computed in chunks, so that memory does not grow with the
 number of queries.
 """
 
@@ -18,10 +18,10 @@ from recipeflow.evaluation.accuracy import Share
 from recipeflow.evaluation.metrics import CHUNK, rank_targets
 
 COLDEST, HOTTEST = 1e-3, 10.0
-"""Temperatures between which to look: at one end a hair's breadth decides, at the other nothing does."""
+"""The search range of temperatures: at one end the smallest difference decides, at the other none does."""
 
 PRIOR_QUERIES = 10
-"""How many queries the expectation of a temperature counts for, against those that it is fitted on."""
+"""The weight of the prior, in queries."""
 
 BINS = 10
 NEWTON_STEPS = 100
@@ -32,8 +32,8 @@ class Queries:
     """Queries with their candidates as unit vectors.
 
     Args:
-        queries: One row a query.
-        candidates: One row a candidate.
+        queries: One row per query.
+        candidates: One row per candidate.
         targets: For each query, the row of its own image.
     """
 
@@ -45,7 +45,7 @@ class Queries:
         return len(self.queries)
 
     def similarities(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Some queries at a time: their similarity to all candidates, and to their own image."""
+        """In chunks of queries: their similarity to all candidates, and to their own image."""
         for start in range(0, len(self), CHUNK):
             rows = slice(start, start + CHUNK)
             similarity = (self.queries[rows] @ self.candidates.T).double()
@@ -63,16 +63,16 @@ def join_queries(parts: Sequence[Queries]) -> Queries:
 
 
 def fit_temperature(data: Queries) -> float:
-    """The temperature under which the right images are most likely.
+    """The temperature that makes the right images most likely.
 
-    The negative log-likelihood is convex in 1 / T, so Newton's method finds its only minimum; where a step would leave
-    the interval in which it is known to lie, that interval is halved instead. Where right images are no nearer than
-    others, all candidates are about as likely: that is the hottest temperature.
+    The negative log-likelihood is convex in 1 / T, so Newton's method finds its only minimum; if a step would leave
+    the interval that contains it, that interval is halved instead. If right images are no nearer than others, all
+    candidates are about equally likely: that is the highest temperature.
     """
     low, high = 1 / HOTTEST, 1 / COLDEST
     if _slope(data, low)[0] >= 0:
         return HOTTEST
-    if _slope(data, high)[0] <= 0:  # every query finds its image first: nothing can be too sure
+    if _slope(data, high)[0] <= 0:  # every query finds its image first: no confidence is too high
         return COLDEST
     inverse = math.sqrt(low * high)
     for _ in range(NEWTON_STEPS):
@@ -87,10 +87,10 @@ def fit_temperature(data: Queries) -> float:
 
 
 def steady_temperature(fitted: float, queries: int, expected: float) -> float:
-    """A fitted temperature, drawn towards an expected one: a fit on ten queries may be off by a factor of two.
+    """A fitted temperature, regularised by a prior: a fit on ten queries may be off by a factor of two.
 
-    Logarithms are averaged, the fit weighted with its queries and the expectation with `PRIOR_QUERIES`, so that it
-    hardly counts any more beside a hundred.
+    Logarithms are averaged, the fit weighted by its queries and the prior by `PRIOR_QUERIES`, so that the prior hardly
+    matters with a hundred queries.
     """
     weight = queries / (queries + PRIOR_QUERIES)
     return math.exp(weight * math.log(fitted) + (1 - weight) * math.log(expected))
@@ -115,7 +115,7 @@ def log_loss(data: Queries, temperature: float) -> float:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a model was sure of, and whether it was right, in the order of the queries.
+    """Confidences and whether the answers were right, in the order of the queries.
 
     Args:
         confidences: Of each query's first answer.
@@ -135,7 +135,7 @@ class Judged:
 
 
 def judge(data: Queries, temperature: float) -> Judged:
-    """How sure a model is of the first answer to each query; a tie for the first place is no right answer."""
+    """The confidence in the first answer to each query; a tie for the first place does not count as right."""
     parts = [(similarity / temperature).softmax(1).amax(1) for similarity, _ in data.similarities()]
     return Judged(torch.cat(parts), rank_targets(data.queries, data.candidates, data.targets) <= 1)
 
@@ -145,7 +145,7 @@ class Bin:
     """Queries of about the same confidence.
 
     Args:
-        low: The least confidence of the bin.
+        low: The lower end of the bin.
         high: Where the next one begins.
         confidence: The mean of its queries.
         share: How many of them were right.
@@ -158,7 +158,7 @@ class Bin:
 
 
 def reliability_bins(judged: Judged, bins: int = BINS) -> list[Bin]:
-    """Queries in bins of equal width; those without any query are left out."""
+    """Queries in bins of equal width; empty bins are left out."""
     numbers = (judged.confidences * bins).long().clamp(max=bins - 1)
     found = []
     for number in numbers.unique().tolist():
@@ -170,7 +170,7 @@ def reliability_bins(judged: Judged, bins: int = BINS) -> list[Bin]:
 
 
 def calibration_error(bins: Sequence[Bin]) -> float:
-    """The expected calibration error: by how much confidence and accuracy differ, over all queries of all bins."""
+    """The expected calibration error: the mean difference of confidence and accuracy, weighted by queries."""
     total = sum(part.share.queries for part in bins)
     gaps = (part.share.queries * abs(part.confidence - part.share.hits / part.share.queries) for part in bins)
     return sum(gaps) / total
@@ -178,10 +178,10 @@ def calibration_error(bins: Sequence[Bin]) -> float:
 
 @dataclass(frozen=True)
 class Answered:
-    """What happens when only queries of at least some confidence are answered.
+    """Coverage and accuracy if only queries above a threshold are answered.
 
     Args:
-        min_confidence: The least confidence.
+        min_confidence: The threshold.
         coverage: The share of queries that are answered.
         accuracy: The share of right answers among them.
     """
@@ -199,20 +199,20 @@ def answer_above(judged: Judged, min_confidence: float) -> Answered:
 
 
 def risk_coverage(judged: Judged) -> list[Answered]:
-    """All that can be had: for each confidence that occurs, what answering from there up gives; the highest first."""
+    """The risk-coverage curve: coverage and accuracy for each confidence as threshold, the highest first."""
     confidences, order = judged.confidences.sort(descending=True, stable=True)
     hits = judged.right[order].double().cumsum(0)
     counts = torch.arange(1, len(judged) + 1).double()
-    last = torch.cat([confidences[1:] != confidences[:-1], torch.tensor([True])])  # equals are answered together
+    last = torch.cat([confidences[1:] != confidences[:-1], torch.tensor([True])])  # ties are answered together
     columns = (confidences, counts / len(judged), hits / counts)
     return [Answered(*values) for values in zip(*(column[last].tolist() for column in columns), strict=True)]
 
 
 def choose_threshold(judged: Judged, accuracy: float) -> Answered:
-    """The lowest confidence, of at least this accuracy, from which on answers are right at least this often.
+    """The lowest threshold, of at least this accuracy, above which answers are right at least this often.
 
-    Who is less confident than that is not sure, however often the others are right. It is 1 where answers of such
-    confidence are wrong too often: then the model is never sure.
+    It is at least the accuracy itself, however often less confident answers are right. It is 1 if even confident
+    answers are wrong too often: then the model is never sure.
     """
     lowest = answer_above(judged, accuracy)
     if lowest.accuracy is None or lowest.accuracy >= accuracy:

@@ -1,6 +1,6 @@
-"""Make the index that `recipeflow.search.retriever` looks things up in, from a dataset and a model.
+"""Build the index for `recipeflow.search.retriever`, from a dataset and a model.
 
-Its candidates are those of the evaluation: the post-action images, each distinct one once.
+Its candidates are those of the evaluation: the distinct post-action images.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ EXACT_UP_TO: int = 200_000
 """Candidates up to which every one is compared; beyond, FAISS looks only where the nearest are likely."""
 
 PROBED = 1 / 32
-"""The share of cells that an approximate search looks into."""
+"""The share of cells that an approximate search visits."""
 
 POINTS_A_CELL = 64
-"""Candidates that FAISS trains each cell with; more take longer and hardly move it."""
+"""Candidates that FAISS trains each cell with; more take longer and hardly change it."""
 
 CHUNK = 512
 PAIR_COLUMNS = ["recipe_id", "fold", "action", "object", "object_tag", "instruction", "post_frame", "post_image"]
@@ -64,16 +64,15 @@ def build_index(
 ) -> VRFIndex:
     """Embed every distinct post-action image of a dataset with a model.
 
-    Features of a frozen backbone come from the cache, as far as it has them; one that was trained with the model is
-    run itself.
+    Features of a frozen backbone come from the cache where possible; a fine-tuned backbone is run itself.
 
     Args:
         model: The model.
         processor: Its processor.
-        dataset: A folder that ``vrf build`` wrote, or ``OWNER/NAME`` on the Hub.
+        dataset: A folder written by ``vrf build``, or ``OWNER/NAME`` on the Hub.
         weights: Where the weights of the backbone come from, if they came from a file.
         cache: The folder of all feature caches.
-        announce: Called with lines that say what is done.
+        announce: Called with lines on the progress.
     """
     name, dataset = Path(dataset).resolve().name, open_dataset(dataset)
     if model.config.freeze_backbone:
@@ -94,18 +93,18 @@ def build_index(
 
 
 def _weights_source(config: VRFConfig) -> str:
-    """What to pass for the weights that a model's config names the origin of."""
+    """The ``weights`` argument for the origin recorded in a model's config."""
     for source, start in ((OFFLINE_WEIGHTS, f"{OFFLINE_WEIGHTS} "), (HUB_WEIGHTS, f"{HUB_WEIGHTS}, ")):
         if config.backbone_weights.startswith(start):
             return source
     raise SearchIndexError(
         f"expected to know where the weights of {config.backbone} come from, found {config.backbone_weights!r}; pass "
-        "--weights with the file that the model was begun with"
+        "--weights with the file that training started from"
     )
 
 
 def first_rows(post: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
-    """The distinct images in the order of the dataset, and the row in which each stands first."""
+    """The distinct images in the order of the dataset, and the first row of each."""
     first: dict[int, int] = {}
     for row, image in enumerate(post.tolist()):
         if image >= 0:
@@ -143,7 +142,7 @@ def _embed_features(model: VRFModel, features: torch.Tensor) -> torch.Tensor:
 
 
 def attach_vectors(rows: datasets.Dataset, embeds: np.ndarray) -> str:
-    """Put a FAISS index of unit vectors on a table, by inner product, and say which kind was chosen."""
+    """Add a FAISS index of unit vectors to a table, by inner product, and return its kind."""
     count, width = embeds.shape
     kind = "Flat" if count <= EXACT_UP_TO else f"IVF{_cells(count)},Flat"
     index = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
@@ -157,7 +156,7 @@ def attach_vectors(rows: datasets.Dataset, embeds: np.ndarray) -> str:
 
 
 def _cells(count: int) -> int:
-    """A power of two near four times the square root, which balances choosing cells and looking into them."""
+    """A power of two near four times the square root, which balances choosing cells and searching them."""
     return 2 ** round(math.log2(4 * math.sqrt(count)))
 
 
@@ -185,7 +184,7 @@ def save_index(index: VRFIndex, model_folder: str | Path) -> Path:
     config = model_folder / "config.json"
     if not config.is_file():
         raise SearchIndexError(
-            f"expected a saved model in {model_folder}, found no config.json; name its folder, such as run/model"
+            f"expected a saved model in {model_folder}, found no config.json; pass its folder, such as run/model"
         )
     with StagedFolder(model_folder / INDEX, marker=INDEX_ABOUT, overwrite=True) as aside:
         index.rows.to_parquet(aside / ROWS)

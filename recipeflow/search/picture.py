@@ -20,12 +20,12 @@ TOP = MARGIN + 46
 def search_picture(
     query: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], glossary: Mapping[str, str]
 ) -> Image.Image:
-    """The query on the left, as far as it goes, and the answers beside it, the best first.
+    """The query on the left and the answers on the right, the best first.
 
     Args:
-        query: ``action`` and ``object`` as strings and ``image`` as a PIL image, each as far as it was given.
-        rows: What ``Retriever.search`` answered.
-        glossary: English for Japanese words, as ``Retriever.glossary`` has it; other words are shown as they are.
+        query: ``action`` and ``object`` as strings and ``image`` as a PIL image; any may be missing.
+        rows: The answers of ``Retriever.search``.
+        glossary: English for Japanese words, from ``Retriever.glossary``; other words are shown as they are.
     """
     names = [query.get("action"), query.get("object")]
     texts = [*names, *(row[name] for row in rows for name in ("action", "object", "title"))]
@@ -94,7 +94,7 @@ def _square(image: Image.Image) -> Image.Image:
 def _write(
     draw: ImageDraw.ImageDraw, place: tuple[int, int], text: str, colour: str, size: int, lines: int = 1
 ) -> int:
-    """Write into the width of the card, cut with dots after so many lines, and return where the next line begins."""
+    """Write within the width of the card, cut with dots after some lines, and return where the next line begins."""
     x, y = place
     face = font(text, size)
     for number in range(lines):
@@ -108,7 +108,7 @@ def _write(
 
 
 def _fit(draw: ImageDraw.ImageDraw, text: str, face: Any) -> str:
-    """As much of the text as one line holds, up to a space if that leaves more than half of it."""
+    """As much of the text as fits on one line, up to a space if that keeps more than half of it."""
     length = next((n for n in range(len(text), 0, -1) if draw.textlength(text[:n], font=face) <= PICTURE), 0)
     space = text.rfind(" ", 0, length)
     return text[:length] if length == len(text) or space < length // 2 else text[:space]

@@ -1,7 +1,7 @@
 """The queries of a fold, asked as people ask them: with and without a picture, with and without a context.
 
-Somebody who searches has no flow graph at hand and often no picture. What a model may say of its certainty then has
-to be found with queries that lack the same parts.
+People who search have no flow graph and often no picture. The confidence of such queries has to be calibrated with
+queries that lack the same parts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Asked:
 
 
 def ask_by_kind(model: VRFModel, processor: VRFProcessor, pairs: Pairs, folds: Sequence[int]) -> dict[Kind, Asked]:
-    """Ask about the rows of these folds in every way that the model can be asked, among all candidates of the folds.
+    """Ask about the rows of these folds with every kind of query, among all candidates of the folds.
 
     A kind is asked with all rows that have its parts: without a picture these are also the rows that have none.
     """
@@ -56,7 +56,7 @@ def ask_by_kind(model: VRFModel, processor: VRFProcessor, pairs: Pairs, folds: S
 
 
 def _has_parts(pairs: Pairs, rows: torch.Tensor, parts: set[str], context: str) -> torch.Tensor:
-    """Which rows have what may be missing; all of them have the words."""
+    """Which rows have these optional parts; all of them have the words."""
     mask = torch.ones(len(rows), dtype=torch.bool)
     if "image" in parts:
         mask &= pairs.images.pre[rows] >= 0

@@ -34,10 +34,10 @@ class Retriever:
     Args:
         model: A trained model.
         processor: Its processor.
-        index: Candidates that were embedded with this very model.
+        index: Candidates that were embedded with the same model.
 
     Raises:
-        SearchIndexError: If they were embedded with another one.
+        SearchIndexError: If they were embedded with another model.
     """
 
     def __init__(self, model: VRFModel, processor: VRFProcessor, index: VRFIndex) -> None:
@@ -49,7 +49,7 @@ class Retriever:
 
     @property
     def glossary(self) -> dict[str, str]:
-        """English for the words of the release that the candidates come from, as far as it says."""
+        """English for the words of the candidates' release, as far as it has them."""
         release = self.index.about["dataset"]["release"] or {}
         return release.get("glossary", {})
 
@@ -62,7 +62,7 @@ class Retriever:
             **options: Of ``huggingface_hub.snapshot_download``: ``revision``, ``token``, ``local_files_only`` …
 
         Raises:
-            ModelFolderError: If the name is a path at which there is no model.
+            ModelFolderError: If the name is a path without a model.
             SearchIndexError: If there is no such model on the Hub, or it has no index that fits it.
         """
         folder = find_model(name, **options)
@@ -98,7 +98,7 @@ class Retriever:
             raise CalibrationError(str(error)) from error
 
     def save(self, model_folder: str | Path) -> Path:
-        """Put the index into the folder of the saved model, from where it travels with the model."""
+        """Save the index in the folder of the saved model; it is pushed and pulled with the model."""
         return save_index(self.index, model_folder)
 
     @overload
@@ -134,28 +134,28 @@ class Retriever:
     ) -> list[Row] | list[list[Row]]:
         """The candidates that most likely show the object after the action, the best first.
 
-        A list makes a batch, and what is no list is the same for all of it. As everywhere, a phrase is a string that
-        is split at its white space, or, inside a list, a list of words.
+        A list makes a batch; anything else is the same for all of it. A phrase is a string that is split at white
+        space or, inside a list, a list of words.
 
         Args:
             action: The verb.
-            object: What it is done to.
-            image: A picture of that from before; ``None`` where there is none.
-            context: More about the action, for a model that reads it: words by the part they play, such as
+            object: The object.
+            image: A picture of it before the action; ``None`` if there is none.
+            context: More about the action, for a model that reads it: words by role, such as
                 ``{"modifier": "薄く", "destination": "ボウル"}``.
             k: How many candidates.
-            min_confidence: How likely the first answer has to be right for the model to be sure; by default what its
-                calibration found for queries that lack what this one lacks.
+            min_confidence: The confidence threshold for ``sure``; by default that of the model's calibration for this
+                kind of query.
 
         Returns:
             For one query its rows, for a batch a list of them: the candidate's recipe, action, object, instruction,
-            frame and image, and ``score``, the cosine similarity. Where the model was calibrated, also
-            ``confidence``, how likely the candidate is the right one of all, and ``sure``, the same in all rows of a
-            query: whether the first one is likely enough.
+            frame and image, and ``score``, the cosine similarity. If the model was calibrated, also ``confidence``,
+            the probability that the candidate is the right one, and ``sure``, the same in all rows of a query: whether
+            the first one's confidence reaches the threshold.
 
         Raises:
-            QueryError: If the model needs more or less than it is given, has fewer than k candidates, or was not
-                calibrated and is asked how sure it is.
+            QueryError: If the model needs other inputs, has fewer than k candidates, or was not calibrated and is
+                asked for a confidence.
         """
         queries, is_batch = _make_queries(action=action, object=object, image=image, context=context)
         try:
@@ -177,13 +177,13 @@ def find_model(name: str | Path, **options: Any) -> Path:
         return Path(snapshot_download(str(name), **options))
     except (OSError, ValueError) as error:
         raise SearchIndexError(
-            f"expected the folder of a model or its name on the Hub, found {str(name)!r}: {error}; name a folder such "
+            f"expected the folder of a model or its name on the Hub, found {str(name)!r}: {error}; pass a folder such "
             f"as {DEFAULT_MODEL}, or log in if the repository is private"
         ) from error
 
 
 def load_calibration(folder: Path) -> VRFCalibration | None:
-    """The calibration beside a model's weights; ``None`` where it has none."""
+    """The calibration saved with a model; ``None`` if it has none."""
     try:
         return VRFCalibration.load(folder)
     except ValueError as error:
@@ -194,7 +194,7 @@ def _make_queries(**parts: Any) -> tuple[list[dict[str, Any]], bool]:
     """One query for each item of the lists among the parts."""
     sizes = {name: len(value) for name, value in parts.items() if isinstance(value, list | tuple)}
     if len(set(sizes.values())) > 1:
-        raise QueryError(f"expected lists of one length, found {sizes}; a batch has one of each for every query")
+        raise QueryError(f"expected lists of one length, found {sizes}; a batch needs one of each per query")
     count = next(iter(sizes.values()), 1)
     columns = [value if name in sizes else [value] * count for name, value in parts.items()]
     return [dict(zip(parts, values, strict=True)) for values in zip(*columns, strict=True)], bool(sizes)

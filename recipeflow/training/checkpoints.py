@@ -1,4 +1,4 @@
-"""Checkpoints that survive ``kill -9``: written aside, renamed when complete, the older one removed only then."""
+"""Checkpoints that survive ``kill -9``: renamed when complete, and only then is the older one removed."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Checkpoints:
         self.accelerator = accelerator
 
     def save(self, step: int) -> None:
-        """Write everything that accelerate knows of; all processes call it."""
+        """Save accelerate's whole state; all processes call it."""
         final = self.folder / f"{PREFIX}{step:08d}"
         aside = final.with_suffix(".partial")
         older = self.complete()
         if self.accelerator.is_main_process:
             shutil.rmtree(aside, ignore_errors=True)
         self.accelerator.wait_for_everyone()
-        with telling_what_is_lost(final):
+        with report_save_errors(final):
             self.accelerator.save_state(str(aside))
         self.accelerator.wait_for_everyone()
         if self.accelerator.is_main_process and not final.exists():
@@ -44,7 +44,7 @@ class Checkpoints:
         return sorted(path for path in self.folder.glob(f"{PREFIX}*") if path.suffix != ".partial")
 
     def load_latest(self) -> bool:
-        """Go back to the last complete checkpoint, if there is one."""
+        """Load the last complete checkpoint, if there is one."""
         found = self.complete()
         if found:
             self.accelerator.load_state(str(found[-1]))
@@ -57,7 +57,7 @@ class Checkpoints:
 
 
 @contextmanager
-def telling_what_is_lost(path: Path) -> Generator[None]:
+def report_save_errors(path: Path) -> Generator[None]:
     """Say in one message that something could not be written, whichever library tried to."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""The folder that a run or an experiment writes: nobody else's, and used by one process at a time."""
+"""The output folder of a run or an experiment: used for nothing else, and by one process at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recipeflow.dataset.opening import MANIFEST
 from recipeflow.errors import FolderInUseError, OutputExistsError, UsageError
 
 FOREIGN = {"annotations.json": "a release", MANIFEST: "a built dataset", "config.json": "a saved model"}
-"""What must not be mixed with results, by a file that it holds."""
+"""What must not be mixed with results, by a file that marks it."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class FolderKind:
     """A kind of output folder.
 
     Args:
-        command: Who writes it.
-        marks: Files or folders by which one is known, any of them.
+        command: The command that writes it.
+        marks: Files or folders that identify it; any one is enough.
     """
 
     command: str
@@ -31,7 +31,7 @@ class FolderKind:
 
     @property
     def lock(self) -> str:
-        """The file that the process at work holds locked; one that a killed process left is locked no more."""
+        """The file that the running process locks; a killed process's lock is gone, though its file may remain."""
         return f".{self.command.replace(' ', '-')}.lock"
 
 
@@ -39,8 +39,8 @@ class ClaimedFolder:
     """An output folder that one process claims for itself; the claim ends with the process, however that ends.
 
     Args:
-        folder: The folder; it is made if there is none.
-        kind: What it is to hold.
+        folder: The folder; created if missing.
+        kind: What it is for.
     """
 
     def __init__(self, folder: str | Path, kind: FolderKind) -> None:
@@ -53,7 +53,7 @@ class ClaimedFolder:
         """Claim the folder; once is enough.
 
         Raises:
-            OutputExistsError: If it holds something else.
+            OutputExistsError: If it contains something else.
             FolderInUseError: If another process is writing to it.
             UsageError: If it cannot be written to.
         """
@@ -75,7 +75,7 @@ class ClaimedFolder:
             self._take_lock(lock)
             if path.exists() and os.path.samestat(path.stat(), os.fstat(lock.fileno())):
                 return lock
-            lock.close()  # removed meanwhile by whoever had it before: the next one would lock another file
+            lock.close()  # removed meanwhile by its last owner: the next process would lock another file
 
     def _take_lock(self, lock: IO[bytes]) -> None:
         try:
@@ -84,18 +84,18 @@ class ClaimedFolder:
             lock.close()
             owner = Path(lock.name).read_text(errors="replace").strip() or "unknown"
             raise FolderInUseError(
-                f"expected no other `{self.kind.command}` at work in {self.folder}, found process {owner}; wait until "
+                f"expected no other `{self.kind.command}` running in {self.folder}, found process {owner}; wait until "
                 "it is done, or choose another --out"
             ) from None
-        except OSError as error:  # some network file systems have no locks, and are still good to write to
+        except OSError as error:  # some network file systems have no locks, but can be written to
             message = f"the file system of {self.folder} has no locks ({error.strerror})"
-            warnings.warn(f"{message}: make sure that nobody else writes there meanwhile", stacklevel=3)
+            warnings.warn(f"{message}: make sure that no other process writes there", stacklevel=3)
         lock.truncate(0)
         lock.write(str(os.getpid()).encode())
         lock.flush()
 
     def _check_content(self) -> None:
-        """Refuse a folder that somebody else has filled."""
+        """Refuse a folder with other content."""
         if not self.folder.exists():
             return
         if not self.folder.is_dir():
@@ -114,7 +114,7 @@ class ClaimedFolder:
             )
 
     def release(self) -> None:
-        """End the claim; a folder that was made for it and got nothing is removed again."""
+        """End the claim; a folder that was created for it and stayed empty is removed."""
         if self._lock is None:
             return
         with suppress(OSError):

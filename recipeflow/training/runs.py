@@ -1,4 +1,4 @@
-"""From a dataset to a model that is ready to train: what ``vrf train`` and every job of an experiment share."""
+"""From a dataset to a model that is ready to train: shared by ``vrf train`` and every job of an experiment."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def prepare_run(
         fold: The fold to test on; ``None`` trains on everything.
         backbone: The timm name of the network that made the features.
         weights: Where that network's weights come from.
-        inner: Test on the next fold and leave this one alone, to choose settings.
+        inner: Test on the next fold and leave this one out, to choose settings.
         **fields: Of ``VRFConfig``, other than the paper's.
     """
     train_folds, test_folds = split_folds(fold, inner) if fold is not None else (range(FOLDS), [])
@@ -91,9 +91,9 @@ def prepare_run(
 def open_images(
     dataset: str | Path, backbone: str, weights: str, cache: str | Path | None, finetuned: bool, **options: Any
 ) -> FeatureTable | FramePixels:
-    """The images of a dataset as a model wants them: cached features, or pixels where its backbone is its own.
+    """The images of a dataset as a model needs them: cached features, or pixels if its backbone was fine-tuned.
 
-    ``options`` are those of `compute_features`, which computes in fp32 unless another precision is among them.
+    ``options`` are those of `compute_features`, which uses fp32 unless they include another precision.
     """
     if finetuned:
         return FramePixels.open(dataset, backbone)
@@ -113,11 +113,11 @@ def start_training(
     announce: Callable[[str], None] = lambda line: None,
     make_card: CardMaker | None = None,
 ) -> VRFTrainer:
-    """A trainer for a dataset, ready to train or to resume; ``announce`` gets lines that say which rows count.
+    """A trainer for a dataset, ready to train or to resume; ``announce`` gets lines on which rows are used.
 
-    Whatever can be refused is refused before any work is done. The dataset is a folder, ``OWNER/NAME`` on the Hub, or
+    Invalid settings are refused before any work is done. The dataset is a folder, ``OWNER/NAME`` on the Hub, or
     a ``Dataset`` with the columns of ``image_pairs``, as ``open_dataset`` takes it; the other arguments are those of
-    ``prepare_run`` and ``VRFTrainer``. The trainer holds a claim on ``output`` until its training ends.
+    ``prepare_run`` and ``VRFTrainer``. The trainer keeps its claim on ``output`` until training ends.
     """
     if fold is not None:
         split_folds(fold)
@@ -161,7 +161,7 @@ def _prepare(
     weights: str,
     cache: str | Path | None,
 ) -> tuple[Run, Pairs, dict[str, Any]]:
-    """What to train, on what, and what the run rests on."""
+    """The run, and the origin that a resumed run must match."""
     options = {"precision": config.feature_precision, "views": config.views}
     images = open_images(dataset, backbone, weights, cache, bool(config.finetune), **options)
     pairs = load_pairs(dataset, images)
@@ -179,7 +179,7 @@ def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
         return VRFModel.from_pretrained(name), VRFProcessor.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"expected a model that `vrf train` saved, found none in {name!r} ({error}); name its folder, such as "
+            f"expected a model saved by `vrf train`, found none in {name!r} ({error}); pass its folder, such as "
             "run/model"
         ) from error
 
@@ -187,7 +187,7 @@ def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
 def open_trained(
     name: str, dataset: DatasetSource, weights: str, cache: str | Path | None
 ) -> tuple[VRFModel, VRFProcessor, Pairs]:
-    """A saved model with its processor, and a dataset as that model sees it."""
+    """A saved model with its processor, and a dataset with the images that it needs."""
     dataset = open_dataset(dataset)
     model, processor = load_trained(name)
     check_context(dataset, model.config.context)

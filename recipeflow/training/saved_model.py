@@ -10,10 +10,10 @@ from pathlib import Path
 from recipeflow.errors import ModelFolderError, SearchIndexError
 
 DEFAULT_MODEL = "run/model"
-"""Where `vrf train` leaves its model, and where other commands look for one."""
+"""Where `vrf train` saves its model, and where other commands look for one."""
 
 INDEX = "index/index.json"
-"""What marks a model that can be searched with, below its folder."""
+"""The file that marks a model with an index, below its folder."""
 
 MODEL = "model"
 """The folder of the finished model, inside that of its run."""
@@ -31,10 +31,10 @@ NEEDED = ("config.json", "*.safetensors", "modeling_vrf.py", "processor_config.j
 
 
 def find_model_folder(name: str | Path) -> Path | None:
-    """The folder of a saved model; ``None`` where the name can only be that of a repository on the Hub.
+    """The folder of a saved model; ``None`` if the name can only be a repository on the Hub.
 
     Raises:
-        ModelFolderError: If it is a folder without a model, or a path at which there is nothing.
+        ModelFolderError: If it is a folder without a model, or a path that does not exist.
     """
     from recipeflow.hub_client import is_hub_name  # here, because every start of `vrf` reads this module
 
@@ -43,13 +43,13 @@ def find_model_folder(name: str | Path) -> Path | None:
         return folder
     if folder.exists():
         raise ModelFolderError(
-            f"expected the folder of a saved model, found no config.json in {folder}; name the folder that "
-            f"`vrf train` wrote, such as {DEFAULT_MODEL}"
+            f"expected the folder of a saved model, found no config.json in {folder}; pass a folder "
+            f"written by `vrf train`, such as {DEFAULT_MODEL}"
         )
     if str(name) != DEFAULT_MODEL and is_hub_name(name):
         return None
     raise ModelFolderError(
-        f"expected a saved model, found nothing at {name}; train one with `vrf train VRF --out run`, or name the "
+        f"expected a saved model, found nothing at {name}; train one with `vrf train VRF --out run`, or pass the "
         "folder of one with --model"
     )
 
@@ -80,5 +80,5 @@ def check_index(model: Path) -> None:
     if not (model / INDEX).is_file():
         raise SearchIndexError(
             f"expected an index of candidates in {model}, found none; make one with `vrf index VRF --model {model}`, "
-            "or name a dataset with --dataset"
+            "or pass a dataset with --dataset"
         )

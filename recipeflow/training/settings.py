@@ -1,4 +1,4 @@
-"""How to train, and the settings that have a name."""
+"""Training settings, and the named presets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from recipeflow.errors import UsageError
 from recipeflow.features.views import NUMBERS
 
 INPUTS = ("action", "object", "image")
-"""What a query can be made of."""
+"""The parts that a query can have."""
 
 
 CONTEXTS = ("none", "modifiers", "history")
-"""How much of the flow graph a query can read beside them."""
+"""How much of the flow graph a query can read in addition."""
 
 
 CHOICES: dict[str, tuple[Any, ...]] = {
@@ -25,36 +25,36 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "feature_precision": ("fp32", "bf16"),
     "views": tuple(NUMBERS),
 }
-"""The values that some settings of a training can have."""
+"""The allowed values of some settings."""
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How to train; the defaults are the paper's settings.
+    """Training settings; the defaults are the paper's.
 
     Args:
-        inputs: What a query is made of: any of ``action``, ``object`` and ``image``.
+        inputs: The parts of a query: any of ``action``, ``object`` and ``image``.
         epochs: Passes over the training recipes.
         recipes_per_batch: Recipes in a mini-batch, over all processes together.
         learning_rate: The highest rate of AdamW.
-        weight_decay: Of AdamW; the paper names none, this is PyTorch's default.
-        beta2: How long AdamW remembers the size of gradients; likewise. A short schedule wants less than the default,
-            whose memory of about 1,000 steps is as long as the whole training.
-        schedule: What becomes of the rate: it stays, or falls to zero along a line or a cosine.
+        weight_decay: Of AdamW; the paper gives none, this is PyTorch's default.
+        beta2: Of AdamW; the paper gives none, this is PyTorch's default. A short schedule needs less, because the
+            default's memory of about 1,000 steps is as long as the whole training.
+        schedule: Whether the rate is constant, or falls to zero linearly or along a cosine.
         warmup: The share of steps over which the rate rises from zero.
         margin: The margin of the triplet loss.
-        negatives: Which negatives the loss takes; the paper samples one a side.
-        accumulate: Mini-batches a step of the optimiser.
-        max_grad_norm: Clip gradients to this length, or not at all.
+        negatives: Which negatives the loss uses; the paper samples one per side.
+        accumulate: Mini-batches per step of the optimiser.
+        max_grad_norm: Clip gradients to this norm, or not at all.
         mixed_precision: ``no``, ``bf16`` or ``fp16``.
         finetune: Train the backbone too, on augmented pixels instead of cached features; ``"last"`` trains only its
             last stage, which takes less memory and time.
         backbone_rate: The backbone's learning rate as a share of ``learning_rate``.
         evaluate_every: Epochs between evaluations; 0 evaluates only at the end.
         checkpoint_every: Epochs between checkpoints; 0 writes one only on Ctrl-C.
-        seed: Fixes initial weights, batches, negatives and dropout.
-        feature_precision: In which cached features are computed, ``fp32`` or ``bf16``; never chosen by the machine.
-        views: Looks at each image to train on, 1, 2 or 4; a step takes one of them, drawn anew, and tests the first.
+        seed: Of initial weights, batches, negatives and dropout.
+        feature_precision: Precision of cached features, ``fp32`` or ``bf16``; never chosen automatically.
+        views: Views per image to train on, 1, 2 or 4; each step draws one of them, and tests use the first.
         incomplete: Train also on rows without a pre-action image, where that is an input.
         model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
     """
@@ -104,7 +104,7 @@ class TrainingConfig:
         self._check_finetuning()
 
     def _check_choices(self) -> None:
-        """Refuse a value that is not one of a few, and name them."""
+        """Refuse a value that is not allowed, and list those that are."""
         if not self.inputs or not set(self.inputs) <= set(INPUTS):
             raise UsageError(
                 f"expected inputs among {', '.join(INPUTS)}, found {'+'.join(self.inputs)!r}; join one or more of "
@@ -119,41 +119,39 @@ class TrainingConfig:
         """Refuse settings of cached features where there are none: they would have no effect."""
         if self.finetune and self.views > 1:
             raise UsageError(
-                f"expected one view to fine-tune on, as its pixels are augmented anyway, found {self.views}; leave "
-                "views out"
+                f"expected one view to fine-tune on, as its pixels are augmented anyway, found {self.views}; omit "
+                "--views"
             )
         if self.finetune and self.feature_precision != "fp32":
             raise UsageError(
                 f"expected no precision of cached features in fine-tuning, which reads pixels, found "
-                f"{self.feature_precision}; leave --precision out, and see --mixed-precision"
+                f"{self.feature_precision}; omit --precision, and see --mixed-precision"
             )
 
     @property
     def context(self) -> str:
-        """How much of the flow graph a query reads."""
         return self.model.get("context", "none")
 
     @property
     def architecture(self) -> str:
-        """Which encoders the model has."""
         return self.model.get("architecture", "paper")
 
     def with_inputs(self, inputs: tuple[str, ...]) -> TrainingConfig:
-        """The same settings for queries of these inputs; one input alone is asked without any context."""
+        """The same settings for queries of these inputs; a single input has no context."""
         return replace(self, inputs=inputs).with_context("none" if len(inputs) == 1 else None)
 
     def with_context(self, context: str | None) -> TrainingConfig:
-        """The same settings with another context; ``None`` leaves it as it is."""
+        """The same settings with another context; ``None`` keeps the current one."""
         if context is None or context == self.context:
             return self
         if context not in CONTEXTS:
             raise UsageError(f"expected a context among {', '.join(CONTEXTS)}, found {context!r}")
         if self.architecture == "paper":
-            raise UsageError(f"expected no context with the paper's model, found {context!r}; take --preset best")
+            raise UsageError(f"expected no context with the paper's model, found {context!r}; use --preset best")
         return replace(self, model={**self.model, "context": context})
 
     def rate_factor(self, step: int, total: int) -> float:
-        """What the learning rate is multiplied with at a step of the optimiser."""
+        """The factor of the learning rate at a step of the optimiser."""
         warmup = round(self.warmup * total)
         if step < warmup:
             return (step + 1) / (warmup + 1)
@@ -188,19 +186,19 @@ PRESETS = {
         },
     ),
 }
-"""``paper``: exactly its settings. ``fast``: same model and loss, a shorter schedule that reaches at least as much.
-``best``: another model and loss on the same features, folds and candidates; docs/experiments.md tells how it was
+"""``paper``: exactly its settings. ``fast``: same model and loss, a shorter schedule that does at least as well.
+``best``: another model and loss on the same features, folds and candidates; docs/experiments.md describes how it was
 chosen."""
 
 
 def check_views(number: int) -> None:
-    """Refuse a number of views that there is not."""
+    """Refuse an unsupported number of views."""
     if number not in NUMBERS:
         raise UsageError(f"expected {', '.join(map(str, NUMBERS[:-1]))} or {NUMBERS[-1]} views, found {number}")
 
 
 def get_preset(name: str, **changes: Any) -> TrainingConfig:
-    """Training settings by name, with some of them changed; ``None`` leaves one as it is."""
+    """Training settings by name, with some of them changed; ``None`` keeps the preset's."""
     if name not in PRESETS:
         raise UsageError(f"expected a preset among {', '.join(PRESETS)}, found {name!r}")
     return replace(PRESETS[name], **{key: value for key, value in changes.items() if value is not None})

@@ -1,7 +1,7 @@
 """Training on one CPU or many GPUs: a lean loop on ``accelerate``.
 
-Nothing random is kept between steps: the order of recipes depends on seed and epoch, negatives and augmentation on
-seed and step, dropout on the process as well. So a run that was killed and goes on from its last checkpoint ends with
+No random state is kept between steps: the order of recipes depends on seed and epoch, negatives and augmentation on
+seed and step, dropout on the process as well. So a run that was killed and resumes from its last checkpoint ends with
 the same weights, and, without dropout, two processes with two recipes each take the same step as one with four.
 """
 
@@ -41,7 +41,7 @@ from recipeflow.files import StagedFolder, write_json
 from recipeflow.pairs.batches import PairBatch, PairTensors, RecipeBatches
 from recipeflow.processes import decide_in_main, join_processes
 from recipeflow.progress import TrainingProgress
-from recipeflow.training.checkpoints import Checkpoints, telling_what_is_lost
+from recipeflow.training.checkpoints import Checkpoints, report_save_errors
 from recipeflow.training.output_folder import ClaimedFolder, FolderKind
 from recipeflow.training.saved_model import BEST, HISTORY, MODEL, SETTINGS
 from recipeflow.training.settings import TrainingConfig
@@ -50,7 +50,7 @@ RUN = FolderKind("vrf train", marks=(SETTINGS,))
 
 
 class PairEmbedder(nn.Module):
-    """A batch to the embeddings of its rows: what accelerate wraps, so that every gradient passes through it.
+    """Embeds the rows of a batch. This is what accelerate wraps, so that every gradient passes through it.
 
     Args:
         model: The model.
@@ -82,7 +82,7 @@ class PairEmbedder(nn.Module):
         return output.query_embeds, output.image_embeds[position]
 
     def train(self, mode: bool = True) -> PairEmbedder:
-        """Switch the mode; BatchNorm keeps its statistics, as a batch of few recipes has hardly any of its own."""
+        """Switch the mode; BatchNorm keeps its statistics, as a batch of few recipes is too small for new ones."""
         super().train(mode)
         for module in self.model.backbone.modules():
             if isinstance(module, nn.modules.batchnorm._BatchNorm):
@@ -96,7 +96,7 @@ CardMaker = Callable[[VRFConfig, Mapping[str, int]], str]
 
 @dataclass
 class TrainingState:
-    """How far a run is; saved with every checkpoint."""
+    """The progress of a run; saved with every checkpoint."""
 
     step: int = 0
     epoch_loss: float = 0.0
@@ -124,8 +124,8 @@ class VRFTrainer:
         eval_data: What to evaluate on; the best model by R@5 on it is kept.
         trackers: Names of accelerate's trackers to log to, such as ``tensorboard``.
         accelerator: To share one between runs.
-        show_progress: A bar with loss and R@5, or a line now and then where there is no terminal.
-        origin: What the run also rests on, such as dataset, fold and backbone: a run resumes only with equal ones.
+        show_progress: A bar with loss and R@5, or occasional lines without a terminal.
+        origin: What else the run depends on, such as dataset, fold and backbone: a run resumes only with equal ones.
         claim: The claim on ``output``, if it was taken already.
         make_card: Writes the README of a saved model, from its config and its vocabulary; without it there is none.
     """
@@ -155,7 +155,7 @@ class VRFTrainer:
         if not len(self.batches):
             raise NoPairsError(
                 f"expected at least {max(2, self.accelerator.num_processes)} recipes to train on, so that each image "
-                f"has others to be told from, found {len(self.batches.rows)}; add recipes"
+                f"has negatives, found {len(self.batches.rows)}; add recipes"
             )
         self.data = train_data.to(self.accelerator.device)
         self.eval_data = None if eval_data is None else eval_data.to(self.accelerator.device)
@@ -186,7 +186,7 @@ class VRFTrainer:
         self.accelerator.register_for_checkpointing(self.schedule, self.state)
 
     def _parameter_groups(self, model: VRFModel) -> list[dict[str, Any]]:
-        """The new parts at the full rate, and the backbone, where it is trained, at its own."""
+        """The new parts at the full rate, and the backbone, if it is trained, at its own."""
         backbone = [weight for weight in model.backbone.parameters() if weight.requires_grad]
         inside = {id(weight) for weight in backbone}
         new = [weight for weight in model.parameters() if weight.requires_grad and id(weight) not in inside]
@@ -195,7 +195,6 @@ class VRFTrainer:
 
     @property
     def model(self) -> VRFModel:
-        """The bare model."""
         return self.accelerator.unwrap_model(self.embedder).model
 
     # The loop.
@@ -235,11 +234,11 @@ class VRFTrainer:
             progress.step(loss)
             if self.state.step % len(self.batches) == 0:
                 self._end_epoch(epoch + 1, progress)
-            if self.accelerator.sync_gradients:  # between two updates a checkpoint would lose gradients
+            if self.accelerator.sync_gradients:  # a checkpoint during accumulation would lose gradients
                 self._save_if_due()
 
     def load_epoch(self, epoch: int, done: int) -> Iterator[tuple[PairBatch, torch.Tensor]]:
-        """The batches of an epoch that are still to come, each with the features or pixels of its images."""
+        """The remaining batches of an epoch, each with the features or pixels of its images."""
         batches = [self.data.batch(rows) for rows in islice(self.batches.epoch(epoch), done, None)]
         source = self.data.images
         if isinstance(source, torch.Tensor):
@@ -252,7 +251,7 @@ class VRFTrainer:
 
     @property
     def step_seed(self) -> int:
-        """Fixes everything that is drawn in this step."""
+        """The seed of everything random in this step."""
         return self.config.seed * 1_000_003 + self.state.step
 
     def training_step(self, batch: PairBatch, images: torch.Tensor) -> float:
@@ -282,7 +281,7 @@ class VRFTrainer:
         """The rows of all processes, in their order: negatives come from the whole batch.
 
         Every process computes the same loss over all rows, and gradients flow back through its own. The wrapper around
-        the model takes their mean over the processes, so the loss is multiplied with their number before that.
+        the model averages them over the processes, so the loss is multiplied by their number first.
         """
         state = self.accelerator
         if state.num_processes == 1:
@@ -333,14 +332,14 @@ class VRFTrainer:
                 self.save_model(self.output / BEST)
 
     def _save_if_due(self) -> None:
-        """Write a checkpoint where one is due; after a Ctrl-C, stop with it."""
+        """Write a checkpoint if one is due; after Ctrl-C, write one and stop."""
         if self.checkpoints is None or not (self.interrupted or self._checkpoint_due):
             return
         self._checkpoint_due = False
         self.checkpoints.save(self.state.step)
         if self.interrupted:
             raise TrainingInterruptedError(
-                f"stopped after step {self.state.step} of {self.steps}; run the same command again to go on from there"
+                f"stopped after step {self.state.step} of {self.steps}; run the same command again to resume"
             )
 
     def _check_loss(self, loss: torch.Tensor, batch: PairBatch) -> None:
@@ -409,12 +408,12 @@ class VRFTrainer:
             self.checkpoints.clear()
 
     def save_model(self, folder: Path) -> None:
-        """Write the model with its code and processor as a package for the Hub, aside and then in place."""
+        """Write the model with its code and processor as a package for the Hub, atomically."""
         state = self.accelerator.get_state_dict(self.embedder)
         if self.accelerator.is_main_process:
             weights = {name.removeprefix("model."): tensor for name, tensor in state.items()}
             staged = StagedFolder(folder, marker="config.json", overwrite=True)
-            with telling_what_is_lost(folder), staged as aside:
+            with report_save_errors(folder), staged as aside:
                 self.model.save_pretrained(aside, processor=self.processor, state_dict=weights)
                 if self.make_card is not None:
                     card = self.make_card(self.model.config, self.processor.tokenizer.get_vocab())
@@ -423,9 +422,11 @@ class VRFTrainer:
 
 
 def refuse_finished(output: Path) -> None:
-    """Refuse the folder of a run that has its model already."""
+    """Refuse the folder of a finished run."""
     if (output / MODEL).exists():
-        raise OutputExistsError(f"{output} holds a finished run; delete it, or choose another folder")
+        raise OutputExistsError(
+            f"expected an unfinished run, found a finished one in {output}; delete it, or choose another folder"
+        )
 
 
 def make_accelerator(config: TrainingConfig, output: Path | None, trackers: tuple[str, ...] = ()) -> Accelerator:
@@ -447,7 +448,7 @@ def make_accelerator(config: TrainingConfig, output: Path | None, trackers: tupl
 
 
 def check_trackers(names: Sequence[str]) -> None:
-    """Refuse a tracker that does not exist or is not installed; accelerate would go on without it.
+    """Refuse a tracker that does not exist or is not installed; accelerate would continue without it.
 
     Raises:
         UsageError: With the package to install.
@@ -460,5 +461,5 @@ def check_trackers(names: Sequence[str]) -> None:
             package = name.replace("_", "-")
             raise UsageError(
                 f"expected the tracker {name} to be installed, found no package {package}; install it with "
-                f"`pip install {package}`, or leave --tracker {name} out"
+                f"`pip install {package}`, or omit --tracker {name}"
             )

@@ -1,1 +1,1 @@
-"""What the pages of this project share: the shape of a recipe, pictures, security, serving and components."""
+"""Shared by the pages: the JSON of a recipe, pictures, security, serving and components."""

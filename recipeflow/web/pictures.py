@@ -25,7 +25,7 @@ from recipeflow.images import FORMATS, encode, image_problem, open_small
 from recipeflow.release.recipe import frame_name
 
 COLUMNS, ROWS, CELL_WIDTH = 10, 5, 128
-"""A sheet: 50 thumbnails, small enough to arrive before the next is asked for."""
+"""A sheet: 50 thumbnails, small enough to arrive before the next is needed."""
 
 QUALITY = 80
 _NUMBERED = re.compile(r"frame_([1-9]\d*)\.jpg")
@@ -34,14 +34,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Film:
-    """The frames of one recipe as they lie in a folder.
+    """The frames of one recipe in a folder.
 
     Args:
-        folder: Where the frames lie.
-        numbers: Of the frames that are there, ascending; there may be gaps.
+        folder: The folder.
+        numbers: Of the existing frames, ascending; there may be gaps.
         width: Of the first frame, in pixels.
-        height: Likewise.
-        stamp: Changes whenever a frame does, so that browsers may keep pictures for good.
+        height: Of the first frame, in pixels.
+        stamp: Changes whenever a frame does, so that browsers may cache pictures forever.
     """
 
     folder: Path
@@ -57,11 +57,10 @@ class Film:
 
     @property
     def sheets(self) -> int:
-        """How many sheets hold all frames."""
+        """The number of sheets for all frames."""
         return -(-len(self.numbers) // (COLUMNS * ROWS))
 
     def path(self, number: int) -> Path:
-        """Where a frame lies."""
         return self.folder / frame_name(number)
 
     def sheet_paths(self, sheet: int) -> list[Path]:
@@ -71,7 +70,7 @@ class Film:
 
 
 def read_film(folder: Path | None) -> Film | None:
-    """What frames a folder holds; ``None`` where there is no folder or no frame in it."""
+    """The frames of a folder; ``None`` if there is no folder or no frame in it."""
     if folder is None:
         return None
     try:
@@ -91,7 +90,7 @@ def _size(path: Path, stamp: str) -> tuple[int, int]:
     try:
         with Image.open(path, formats=FORMATS) as image:
             return image.size
-    except Exception:  # a damaged frame is told where it is asked for; the others can still be shown
+    except Exception:  # a damaged frame is reported when it is requested; the others can still be shown
         return 16, 9
 
 
@@ -105,14 +104,14 @@ class Pictures:
     def __init__(self, cache: Path | None = None) -> None:
         self.cache = cache or cache_folder("pictures")
         self.lock = threading.Lock()
-        self.told = False
+        self.warned = False
 
     def thumbnail(self, path: Path, width: int = 256) -> bytes:
         """One frame as a JPEG of at most this width.
 
         Raises:
             MissingFrameError: If there is no such file.
-            BrokenImageError: If it is no image.
+            BrokenImageError: If it is not an image.
         """
         data = _read(path)
         return self._kept(f"thumbnail {width}", [data], lambda: _jpeg(_shrink(path, data, (width, 4 * width))))
@@ -140,9 +139,9 @@ class Pictures:
         return picture
 
     def _tell(self, error: SaveError) -> None:
-        if not self.told:
+        if not self.warned:
             _log.warning("small pictures are made again each time: %s", error)
-            self.told = True
+            self.warned = True
 
 
 def _jpeg(picture: Image.Image) -> bytes:
@@ -171,7 +170,7 @@ def _draw_sheet(frames: Sequence[bytes], cell: tuple[int, int]) -> Image.Image:
         left, top = number % COLUMNS * width, number // COLUMNS * height
         try:
             small = open_small(data, cell)
-        except Exception:  # damaged images make Pillow raise nearly anything; the others are to be seen all the same
+        except Exception:  # damaged images make Pillow raise nearly anything; the others are still shown
             cross = ImageDraw.Draw(sheet)
             cross.rectangle((left, top, left + width - 1, top + height - 1), "#ddd", "#888")
             cross.line((left, top, left + width - 1, top + height - 1), "#888", 2)

@@ -1,13 +1,13 @@
-"""Who may talk to a local server: only its own pages, only under its own name, and only with its token if it has one.
+"""Who may use a local server: only its own pages, only under its own name, and only with its token if it has one.
 
-A server on 127.0.0.1 is within reach of every page that the user's browser opens. Three checks keep those out:
+A server on 127.0.0.1 can be reached by every page that the user's browser opens. Three checks keep those out:
 
 - **Host**: a page of ``evil.example`` whose name is made to point at 127.0.0.1 (DNS rebinding) still sends that name.
 - **Origin** and content type: another page's request that changes something says where it comes from, and cannot be
   JSON unless we allow it, which we never do.
-- **Token**: beyond this machine, only who was given the address with the token gets anything at all.
+- **Token**: from other machines, only requests with the token are answered.
 
-Every answer forbids the browser to run or load anything that does not come from the server itself.
+Every response forbids the browser to run or load anything from elsewhere.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ def check_exposure(host: str, token: str | None) -> None:
     """Refuse to listen beyond this machine without a token.
 
     Raises:
-        UsageError: Where that was asked for, or with a token that is easily guessed.
+        UsageError: If there is no token, or one that is easily guessed.
     """
     if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         message = f"expected a token of at least {SHORTEST_TOKEN} plain characters, found {len(token)}"
         raise UsageError(f"{message}; choose a longer one")
     if token is None and not is_loopback(host):
         raise UsageError(
-            f"expected --token with --host {host}, found none: everybody in that network could change everything; "
-            "pass --token, or leave --host away to listen on 127.0.0.1 only"
+            f"expected --token with --host {host}, found none: anyone on that network could change everything; "
+            "pass --token, or omit --host to listen on 127.0.0.1 only"
         )
 
 
 class Guard:
-    """ASGI middleware that lets only proper requests through, and puts the security headers on every answer.
+    """ASGI middleware that passes only valid requests, and adds the security headers to every response.
 
     Args:
         app: The application.
         host: The address that the server listens on.
         port: Its port.
-        token: What a request has to bring, in the cookie or as a bearer token; nothing by default.
+        token: What a request must send, in the cookie or as a bearer token; nothing by default.
     """
 
     def __init__(self, app: ASGIApp, host: str, port: int, token: str | None = None) -> None:
@@ -86,7 +86,7 @@ class Guard:
         self.names = _own_names(host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
+        """Refuse a request, or pass it on."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -163,7 +163,7 @@ def _own_names(host: str) -> Collection[str]:
 
 
 def _split_host(host: str) -> tuple[str, int | None]:
-    """The name and port of a Host header; a name that cannot be read is none of ours."""
+    """The name and port of a Host header; a name that cannot be parsed is not ours."""
     try:
         parts = urlsplit(f"//{host}")
         return (parts.hostname or "").lower(), 80 if parts.port is None else parts.port
@@ -172,7 +172,7 @@ def _split_host(host: str) -> tuple[str, int | None]:
 
 
 def _is_address(name: str) -> bool:
-    """Whether a name is an address: no rebinding comes by one, it needs a name that can be made to point elsewhere."""
+    """Whether a name is an IP address: DNS rebinding needs a real name."""
     try:
         ipaddress.ip_address(name)
     except ValueError:

@@ -33,14 +33,14 @@ def serve(
 
     Args:
         app: The application.
-        host: The address to listen on; beyond this machine it needs a token.
-        port: The port; 0 takes a free one.
-        token: What every request has to bring.
+        host: The address to listen on; any but this machine's needs a token.
+        port: The port; 0 picks a free one.
+        token: What every request must send.
         announce: Called with the address once the server answers.
         open_browser: Open that address.
 
     Raises:
-        UsageError: Where the address cannot be had, or must not.
+        UsageError: If the address is taken or not allowed.
     """
     check_exposure(host, token)
     listener = _listen(host, port)
@@ -49,7 +49,7 @@ def serve(
         Guard(app, host, port, token), log_level="warning", access_log=False, timeout_graceful_shutdown=2, ws="none"
     )
     server = _AnnouncingServer(config, lambda: _welcome(_address(host, port, token), announce, open_browser))
-    # uvicorn passes the signal on when it has stopped: as an exit, so that whoever called us can close their files.
+    # uvicorn raises the signal again after it has stopped: as an exit, so that callers can close their files.
     previous = signal.signal(signal.SIGTERM, _exit)
     try:
         server.run([listener])
@@ -61,17 +61,17 @@ def serve(
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """A server that says when it answers."""
+    """A server that announces when it is ready."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
-        self.tell_started = started
+        self.announce_started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
+        """Start, then announce it."""
         await super().startup(sockets)
         if self.started:
-            self.tell_started()
+            self.announce_started()
 
 
 def _listen(host: str, port: int) -> socket.socket:

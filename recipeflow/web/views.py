@@ -1,4 +1,4 @@
-"""A recipe as the pages draw it: one JSON shape for the explorer and the annotation interface.
+"""A recipe as JSON for the pages: one format for the explorer and the annotation interface.
 
 Ids, not positions, connect its parts, so that a page finds an entity from a flow or from the object of an action. What
 a release does not have is null: text, titles, images, and the object of a surplus state change.

@@ -101,7 +101,7 @@ def test_a_blank_layer_exports_only_what_was_begun(release, tmp_path):
             EGG.id, layer, 0, "a1", {"op": "tag", "section": 0, "line": 0, "start": 0, "end": 1, "tag": "F"}
         )
         exported = export_layer(store, layer, tmp_path / "out")
-        assert exported.recipes == [EGG.id] and exported.notes == ["left out, not begun yet: 2 recipes"]
+        assert exported.recipes == [EGG.id] and exported.notes == ["left out, not started yet: 2 recipes"]
         recipe = next(read_release(tmp_path / "out"))
         assert list(recipe.entities) == ["0-0-0"] and recipe.state_changes == ()
         with pytest.raises(RefusedError, match="finished"):
@@ -128,7 +128,7 @@ def test_pairs_keep_their_objects_when_lists_were_edited(release, workspace, tmp
         ("1-2-6", None, 7),
         (None, None, 7),  # no flow leads to the bowl as an object
     ]
-    assert exported.notes == [f"{SALAD.id}: 1 sides of objects that nobody looked at are written as without an image"]
+    assert exported.notes == [f"{SALAD.id}: 1 sides of objects without a decision are written as having no image"]
 
 
 def test_odd_characters_come_back_as_they_were(tmp_path):
@@ -253,7 +253,7 @@ def test_a_release_that_changed_is_refused(release, workspace):
     assert workspace.import_folder(release).added == []  # a title is no word
     lines = release / "recipes" / TEA.id / "ingredients.txt"
     lines.write_text(lines.read_text(encoding="utf-8").replace("麦", "緑"), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"tea_3: expected .* the words .* was begun with, found other ones"):
+    with pytest.raises(UsageError, match=r"tea_3: expected .* the words .* was started with, found other ones"):
         workspace.import_folder(release)
 
 

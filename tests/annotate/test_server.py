@@ -183,7 +183,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(server, layer):
         status, answer = server.save(EGG.id, operation, layer, 0, f"{layer}-1")
     finally:
         connection.execute("PRAGMA max_page_count=1000000")
-    assert (status, answer["error"]["code"]) == (503, "storage") and "make room" in answer["error"]["reason"]
+    assert (status, answer["error"]["code"]) == (503, "storage") and "free some space" in answer["error"]["reason"]
     assert server.document(EGG.id, layer)["revision"] == 0
     assert server.save(EGG.id, operation, layer, 0, f"{layer}-1")[0] == 200
 

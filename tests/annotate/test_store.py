@@ -137,7 +137,7 @@ def test_a_full_disk_loses_nothing_and_work_goes_on(store):
     pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
     store.connection.execute(f"PRAGMA max_page_count={pages}")
     operation = {"op": "reject", "origin": "model", "keys": ["x" * 100_000]}
-    with pytest.raises(DatabaseError, match=r"full; nothing was saved; make room"):
+    with pytest.raises(DatabaseError, match=r"full; nothing was saved; free some space"):
         store.save(SALAD.id, ALICE, 0, "a1", operation)
     assert store.history(SALAD.id, ALICE).revision == 0
     store.connection.execute("PRAGMA max_page_count=100000")

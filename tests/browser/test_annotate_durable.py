@@ -197,7 +197,7 @@ def test_undo_and_redo_over_a_reload(page, server):
     entity(page, "1-2-8").click()  # 入れ, with flows and frames
     page.locator('.floating [data-tool="remove"]').click()
     expect(entity(page, "1-2-8")).to_have_count(0)
-    expect(page.locator(".notices")).to_contain_text("Undo brings all back")
+    expect(page.locator(".notices")).to_contain_text("Undo restores everything")
     page.reload()
     expect(entity(page, "1-2-2")).to_have_count(1)
     page.get_by_role("button", name="Undo").click()

@@ -136,7 +136,7 @@ def test_refused_flows_say_why(page, server, expected_complaints):
     entity(page, "1-2-10").click()  # 混ぜ -> きゅうり would go round
     entity(page, "1-0-2").click()
     page.locator('.label-choice [data-label="Targ"]').click()
-    expect(page.locator(".notices")).to_contain_text("would close a circle: ")
+    expect(page.locator(".notices")).to_contain_text("would make a cycle: ")
     expect(page.locator(".notices")).to_contain_text("きゅうり → 切り")
     expect(page.locator(".arc")).to_have_count(len(SALAD.flows))
     entity(page, "0-0-0").click()

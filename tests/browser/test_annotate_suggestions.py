@@ -34,7 +34,7 @@ def test_one_by_one_and_all_at_once(page, server):
     expect(panel).to_contain_text("By hand 0 · accepted 1 · rejected 1")
 
     panel.get_by_text("Rejected (1)").click()
-    panel.get_by_role("button", name="Take back").click()
+    panel.get_by_role("button", name="Undo rejection").click()
     panel.get_by_role("button", name=f"Accept all {len(TEA.entities) - 1} shown").click()
     expect(page.locator(".entity.suggested")).to_have_count(0)
     expect_saved(page)

@@ -27,7 +27,8 @@ def test_help_is_quick_and_light():
         "import sys, recipeflow.cli; sys.argv = ['vrf', '--help']\n"
         "try: recipeflow.cli.main()\n"
         "except SystemExit: pass\n"
-        "print(sorted({'torch', 'datasets', 'transformers', 'pyarrow', 'numpy', 'huggingface_hub'} & sys.modules.keys()))"
+        "heavy = {'torch', 'datasets', 'transformers', 'pyarrow', 'numpy', 'huggingface_hub'}\n"
+        "print(sorted(heavy & sys.modules.keys()))"
     )
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)

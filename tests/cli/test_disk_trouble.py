@@ -21,7 +21,7 @@ def assert_told(answer, path: Path | str, reason: int = errno.EFBIG) -> None:
     assert "Traceback" not in answer.stderr
     line = answer.stderr.splitlines()[-1]
     assert line.startswith(f"error: SaveError: expected to be able to write {path}")
-    assert f"found: {os.strerror(reason)}; nothing that was there before is lost: " in line
+    assert f"found: {os.strerror(reason)}; existing files are intact: " in line
     assert answer.code == 1
 
 
@@ -73,7 +73,7 @@ def test_a_full_disk_leaves_the_old_index(indexed, monkeypatch, tmp_path):
 def test_a_file_that_cannot_be_written_is_left_as_it_was(tmp_path):
     path = tmp_path / "results.json"
     write_aside(path, "old")
-    with full_disk(300), pytest.raises(SaveError, match=r"results\.json, found: File too large; .* make room"):
+    with full_disk(300), pytest.raises(SaveError, match=r"results\.json, found: File too large; .* free some space"):
         write_aside(path, "x" * 1000)
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"results.json": "old"}
     with pytest.raises(SaveError, match=r"Not a directory|File exists"):

@@ -215,7 +215,7 @@ def test_a_page_without_a_recipe_or_a_video_is_named(tmp_path, kitchen, cooked, 
     found = outcome(report, cooked[0])
     assert (found.text, found.video) == ("missing", "gone")
     assert f"expected a recipe in {site.url}{page_path(cooked[0])}, found none" in found.reasons[0]
-    assert found.reasons[1] == "the page names no video"
+    assert found.reasons[1] == "the page has no video"
     site.publish(cooked[0])
     assert fetch(tmp_path / "out", kitchen, site).ok
 
@@ -235,7 +235,7 @@ def test_a_video_that_is_too_large_or_broken_is_told(tmp_path, kitchen, cooked, 
 def test_a_server_that_wants_to_be_left_alone_ends_the_download(tmp_path, kitchen, cooked, site):
     site.faults[page_path(cooked[1])] = [status(429, retry_after="86400")]
     report = fetch(tmp_path / "out", kitchen, site)
-    assert "left alone for 24.0 hours" in report.stopped
+    assert "Retry-After of 24.0 hours" in report.stopped
     assert [row.is_complete for row in report.outcomes] == [True, False, False]
     assert not site.requests(page_path(cooked[2]))
     assert fetch(tmp_path / "out", kitchen, site).ok
@@ -256,7 +256,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, kitchen, site, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr("recipeflow.download.fetch._sync", full)
-        with pytest.raises(SaveError, match=r"No space left on device; .* is lost: make room"):
+        with pytest.raises(SaveError, match=r"No space left on device; .* are intact: free some space"):
             fetch(tmp_path / "out", kitchen, site)
     assert fetch(tmp_path / "out", kitchen, site).ok
 
@@ -265,7 +265,7 @@ def test_two_downloads_into_one_folder(tmp_path, kitchen, site):
     (tmp_path / "out").mkdir()
     folder = os.open(tmp_path / "out", os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
-    with pytest.raises(UsageError, match="found another one at work"):
+    with pytest.raises(UsageError, match="found one running"):
         fetch(tmp_path / "out", kitchen, site)
     os.close(folder)
     assert site.seen == []

@@ -165,7 +165,7 @@ def test_a_truncated_video_is_kept_if_every_annotated_frame_is_there(salad):
     cut(salad, 72)
     outcome = sample_recipe(salad)
     assert outcome.state == "truncated"
-    assert outcome.reason.startswith(f"recipes/{SALAD.id}/video.mp4 breaks off after ")
+    assert outcome.reason.startswith(f"recipes/{SALAD.id}/video.mp4 is cut short after ")
     assert 7 <= outcome.frames <= 8
     assert sample_recipe(salad) == outcome, "which is told again, though nothing is done"
     assert check_release(salad.release) == []
@@ -277,7 +277,7 @@ def test_the_command_accounts_for_every_recipe(filmed):
     words = {line.split("│")[1].strip(): line.split("│")[2].strip() for line in output.splitlines() if "│" in line}
     assert words == {"done": "0", "already there": "0", "no video": "1", "truncated": "1", "failed": "1"}
     assert f"no video: {EGG.id}" in output
-    assert f"truncated: recipes/{SALAD.id}/video.mp4 breaks off" in errors
+    assert f"truncated: recipes/{SALAD.id}/video.mp4 is cut short" in errors
     assert f"failed: recipes/{TEA.id}/video.mp4, recipe {TEA.id}: expected an MP4 video, found 8 bytes" in errors
     assert check_release(filmed) == []
 

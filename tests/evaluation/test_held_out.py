@@ -36,8 +36,8 @@ def test_the_fold_that_was_held_out_is_chosen(fold):
     ("model", "digest", "fold", "unseen", "message"),
     [
         (config(3), OWN, 4, False, "expected fold 3, which the model was not trained on, found 4"),
-        (config(), OWN, None, False, "expected a model that was trained without one fold.*found one of all folds"),
-        (config(trained_on=None), OWN, 0, False, "found none that is noted; train one with `vrf train --fold K`"),
+        (config(), OWN, None, False, "expected a model trained without one fold.*found one trained on all"),
+        (config(trained_on=None), OWN, 0, False, "found no record of one; train one with `vrf train --fold K`"),
         (config(3), OTHER, 3, False, "expected the dataset that the model was trained on .*pass --unseen"),
         (config(3), OWN, 3, True, "expected a release that the model has never seen with --unseen"),
     ],

@@ -131,7 +131,7 @@ def test_calibrating_on_recipes_that_were_trained_on_is_refused(kitchens, tmp_pa
         (tmp_path / name).symlink_to(kitchens.folder / name)
     path = everything.model / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"held_out_fold": None}))
-    assert "found one of all folds" in str(refusal(everything, first, "--fold", 0))
+    assert "found one trained on all folds" in str(refusal(everything, first, "--fold", 0))
     done = everything.vrf("calibrate", second, "--unseen", "--fold", 0, "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["folds"] == [0]

@@ -94,7 +94,7 @@ def test_jobs_of_earlier_versions_are_told(reported, tmp_path):
     path.write_text(json.dumps(figures))
     (folder / answers_file("both", 1)).unlink()
     page = Page(write_report(folder).read_text(encoding="utf-8"))
-    assert "“verb + object + image” found was not kept in fold 1" in page.text and "delete jobs/both" in page.text
+    assert "“verb + object + image” were not saved in fold 1" in page.text and "delete jobs/both" in page.text
     assert "Map of" in page.text  # of the row that has answers
 
 
@@ -102,14 +102,14 @@ def test_a_dataset_without_text_still_gives_pictures(reported, tmp_path):
     mute = change_columns(reported.dataset, tmp_path / "vrf", "image_pairs", action=None, object=None)
     change_columns(mute, mute, "recipes", title=None)
     page = Page(write_report(reported.folder, mute, tmp_path / "mute.html").read_text(encoding="utf-8"))
-    assert "The dataset holds no text" in page.text and "Accuracy by verb" not in page.text
+    assert "The dataset has no text" in page.text and "Accuracy by verb" not in page.text
     assert len(page.all("img")) > 20 and "an action without text" in page.text
 
 
 def test_a_dataset_without_images_still_gives_words(reported, tmp_path):
     blind = change_columns(reported.dataset, tmp_path / "vrf", "image_pairs", pre_image=None, post_image=None)
     page = Page(write_report(reported.folder, blind, tmp_path / "blind.html").read_text(encoding="utf-8"))
-    assert "The dataset holds no images" in page.text and "no picture" in page.text
+    assert "The dataset has no images" in page.text and "no picture" in page.text
     assert "Accuracy by verb" in page.text
     assert all(picture["src"].startswith("data:image/svg") for picture in page.all("img"))
 
@@ -119,7 +119,7 @@ def test_without_the_dataset_there_are_figures_only(reported, tmp_path):
     results = json.loads((folder / "results.json").read_text())
     (folder / "results.json").write_text(json.dumps(results | {"dataset": str(tmp_path / "gone")}))
     page = Page(write_report(folder).read_text(encoding="utf-8"))
-    assert "The dataset of this experiment is not at hand" in page.text and len(page.all("img")) == 3
+    assert "The dataset of this experiment is not available" in page.text and len(page.all("img")) == 3
     del results["dataset"]
     (folder / "results.json").write_text(json.dumps(results))
     assert "name it with vrf report --dataset" in write_report(folder).read_text(encoding="utf-8")

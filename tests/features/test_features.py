@@ -199,7 +199,7 @@ def test_bf16_is_near_to_fp32_and_auto_goes_on_with_what_is_there(weights: Path,
     write_pairs(pairs, pictures, pictures)
     longer = compute(pairs, weights, tmp_path / "a", precision="auto", announce=lines.append)
     assert (longer.precision, longer.stats.computed) == ("bf16", 1)
-    assert "bf16: the cache holds 8 of these frames in it" in lines
+    assert "bf16: the cache has 8 of these frames in it" in lines
     with pytest.raises(UsageError, match="fp16"):
         compute(pairs, weights, tmp_path / "a", precision="fp16")
 
@@ -379,7 +379,7 @@ def test_a_dataset_that_changes_meanwhile_is_noticed(weights: Path, tmp_path: Pa
         return real(*arguments)
 
     monkeypatch.setattr(backbone_module.VRFModel, "from_backbone", rebuild_meanwhile)
-    with pytest.raises(DatasetFolderError, match="row 1 of image_pairs to stay as it was"):
+    with pytest.raises(DatasetFolderError, match="row 1 of image_pairs to stay unchanged"):
         compute(pairs, weights, tmp_path / "cache")
 
 

@@ -335,7 +335,7 @@ def test_the_command_prints_one_program(release):
 def test_the_command_surveys_a_release(official):
     result = vrf("program", official)
     assert (result.returncode, result.stderr) == (0, "")
-    assert "Recipes that end in one dish               │   190" in result.stdout
+    assert "Recipes that end in one dish            │   190" in result.stdout
     assert "06653e65-49b5-4bce-b6fa-da7a8e318bb7 │ 1-0-23, 1-4-22" in result.stdout
 
 

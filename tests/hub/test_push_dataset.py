@@ -132,7 +132,7 @@ def test_a_stopped_push_leaves_the_old_revision_whole_and_goes_on(hub, here, dat
 
 def test_storage_that_breaks_off_is_told_and_the_push_can_be_run_again(here, tiny):
     here.state.uploads.allowed, here.state.uploads.fault = 1, "refuse"
-    with pytest.raises(HubConnectionError, match=r"403 in the middle.*goes on with what is missing"):
+    with pytest.raises(HubConnectionError, match=r"403 in the middle.*run the same command again to resume"):
         push_dataset(tiny, "lab/vrf")
     assert paths(here) == set()
     here.state.uploads.allowed = None

@@ -131,7 +131,7 @@ def test_the_card_links_the_dataset_and_shows_the_picture(here, run, tmp_path):
         push_model(run, "lab/model", dataset="lab/vrf")
     push_dataset(tmp_path / "vrf", "lab/vrf")
     Image.new("RGB", (8, 8)).save(tmp_path / "found.PNG")
-    push_model(run, "lab/model", dataset="lab/vrf", picture=tmp_path / "found.PNG", licence="cc-by-4.0")
+    push_model(run, "lab/model", dataset="lab/vrf", picture=tmp_path / "found.PNG", license="cc-by-4.0")
     card = card_of(here)
     assert "(examples.png)" in card.text and "examples.png" in files_of(here)
     assert "do not compare" in card.text and "datasets/lab/vrf)" in card.text

@@ -73,7 +73,7 @@ def test_every_learning_command_takes_a_name_on_the_hub(here, tiny, cache, tmp_p
     assert 'repo = "."' in (tmp_path / "run" / "model" / "README.md").read_text(encoding="utf-8")
     assert dataset_digest(open_dataset("lab/vrf")) == dataset_digest(tiny)
     assert here.state.requests["resolve"] == 0, "nothing is fetched twice"
-    assert "not at hand" not in (tmp_path / "experiment" / "report.html").read_text()
+    assert "is not available" not in (tmp_path / "experiment" / "report.html").read_text()
 
 
 def test_what_the_hub_does_not_have_is_told_with_both_places(here, cache, tmp_path, monkeypatch):
@@ -185,7 +185,7 @@ def test_what_is_no_table_is_refused(tables, cache):
         ("no owner", TOKEN, RepoNameError, "expected OWNER/NAME"),
         ("lab/model", None, HubTokenError, "hf auth login"),
         ("lab/model", "hf_unknown", HubTokenError, "found one that it refuses"),
-        ("lab/model", "hf_reader", HubAccessError, "one that may only read"),
+        ("lab/model", "hf_reader", HubAccessError, "one with read access only"),
         ("stranger/model", TOKEN, HubAccessError, "not stranger nor a member"),
         ("lab/public", TOKEN, VisibilityError, "everyone sees it"),
     ],

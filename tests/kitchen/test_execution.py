@@ -130,7 +130,7 @@ def test_what_the_kitchen_does_not_know_is_told(lines, message):
     with pytest.raises(ExecutionError) as caught:
         execute(program)
     assert message in str(caught.value)
-    assert "only recipes of `vrf kitchen` can be carried out" in str(caught.value)
+    assert "only recipes of `vrf kitchen` can be executed" in str(caught.value)
 
 
 def test_official_recipes_are_refused(official):

@@ -31,7 +31,7 @@ def test_most_word_ends_are_the_annotated_ones():
 
 
 def test_a_segmenter_that_loses_characters_is_an_error():
-    with pytest.raises(SegmenterError, match="expected words that joined are '塩 胡椒', found"):
+    with pytest.raises(SegmenterError, match="expected words that join to '塩 胡椒', found"):
         segment("塩 胡椒", load_segmenter())
 
 

@@ -50,6 +50,13 @@ def test_every_mistake_of_release_json_is_found(release):
     assert [p.place for p in check_release(release)] == ["source", "licence", "glossary"]
 
 
+def test_both_spellings_of_the_license_are_read(release):
+    for key in ("licence", "license"):
+        (release / "release.json").write_text(f'{{"{key}": "CC0"}}', encoding="utf-8")
+        assert check_release(release) == []
+        assert read_info(release) == ReleaseInfo(licence="CC0")
+
+
 def test_a_bare_copy_of_the_official_annotations_is_recognised(official, tmp_path):
     data = (official / "annotations.json").read_bytes()
     assert hashlib.sha256(data).hexdigest().startswith("ffb2d7da")

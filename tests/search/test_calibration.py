@@ -140,7 +140,7 @@ def test_every_query_is_in_one_bin(pairs):
     assert 0 <= calibration_error(bins) <= 1
 
 
-# What silence buys.
+# Accuracy vs coverage.
 
 
 def test_risk_and_coverage_by_hand():

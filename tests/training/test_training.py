@@ -186,7 +186,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(whole_run, tmp_path):
     assert run_script("SIGKILL", tmp_path / "run").returncode != 0
     before = sorted((tmp_path / "run").glob("checkpoint-*"))
     full = run_script("full-disk", tmp_path / "run")
-    assert full.returncode == 1 and "make room" in full.stderr and "Traceback" not in full.stderr
+    assert full.returncode == 1 and "free some space" in full.stderr and "Traceback" not in full.stderr
     assert all(path.exists() for path in before)
     assert run_script("train", tmp_path / "run").returncode == 0
     assert weights_of(tmp_path / "run")["query_encoder.hidden.weight"].equal(

@@ -1,4 +1,4 @@
-// The same recipe changed in two windows: both sides are shown, and the annotator decides what becomes of their own.
+// The same recipe changed in two windows: both sides are shown, and the annotator decides what to do with their own.
 
 import { element, replaceContent } from "/shared/dom.js";
 

@@ -53,8 +53,8 @@ export class Editor {
     this.place = element("div", { class: "step-place" });
     this.conflict = new ConflictBanner(session);
     session.onChange = () => this.schedule();
-    session.onRefusal = (refusal, operation) => this.tellRefusal(refusal, operation);
-    session.onEffects = (effects) => this.tellEffects(effects);
+    session.onRefusal = (refusal, operation) => this.showRefusal(refusal, operation);
+    session.onEffects = (effects) => this.showEffects(effects);
     this.keys = (event) => this.onKey(event);
     document.addEventListener("keydown", this.keys);
     this.drawFrame(route);
@@ -213,12 +213,12 @@ export class Editor {
     if (next) goTo(editorAddress(this.session.recipe, next, this.session.layer, this.guide !== null));
   }
 
-  tellRefusal(refusal, operation) {
+  showRefusal(refusal, operation) {
     const what = describeOperation(this.view, operation);
     this.notices.show(`${t("refused.title", { what })} ${describeRefusal(this.view, refusal)}`, "bad");
   }
 
-  tellEffects({ removed_flows: flows = [], removed_objects: objects = [], skipped = [] }) {
+  showEffects({ removed_flows: flows = [], removed_objects: objects = [], skipped = [] }) {
     if (flows.length + objects.length)
       this.notices.show(t("effects.removed", { flows: flows.length, objects: objects.length }));
     if (skipped.length) {

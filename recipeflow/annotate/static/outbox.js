@@ -157,7 +157,7 @@ export class Outbox {
   }
 
   /**
-   * Whether to go on with the next entry.
+   * Whether to continue with the next entry.
    *
    * @type {(entry: QueuedOperation, problem: unknown) => boolean}
    */
@@ -217,7 +217,7 @@ export class Outbox {
   }
 }
 
-/** A name nobody else has, where the page is not served securely and randomUUID is therefore missing. */
+/** A unique id, if the page is not served securely and randomUUID is therefore missing. */
 function randomName() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

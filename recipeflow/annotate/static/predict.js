@@ -162,7 +162,7 @@ function isFlow(flow, { start, end, label }) {
   return flow.start === start && flow.end === end && flow.label === label;
 }
 
-/** The flows with one more, in reading order: it goes before the first that stands later in the text. */
+/** The flows with one more, in reading order: before the first that is later in the text. */
 function withFlow(flows, flow) {
   const later = flows.findIndex(
     (other) => (compareIds(other.start, flow.start) || compareIds(other.end, flow.end)) > 0,
@@ -187,7 +187,7 @@ function renamedFlows(flows, names) {
   return [...kept.values()];
 }
 
-/** Whether flows lead in a circle: taking away all that nothing flows into, again and again, leaves something. */
+/** Whether flows have a cycle: repeatedly removing all nodes without incoming flows leaves something. */
 function hasCycle(flows) {
   let left = flows;
   for (;;) {

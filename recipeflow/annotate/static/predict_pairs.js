@@ -130,7 +130,7 @@ function isChosen(pair) {
   return pair.before !== null || pair.after !== null;
 }
 
-/** Whether only its frames keep a pair in the list: nobody put it there, and no flow leads to it. */
+/** Whether only its frames keep a pair in the list: no one added it, and no flow leads to it. */
 function isOnlyKept(doc, pair) {
   return !pair.traced && doc.actions.some((each) => each.action === pair.action && each.linked);
 }

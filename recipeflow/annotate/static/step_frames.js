@@ -255,7 +255,7 @@ export class FramesStep {
     return typeof value === "number" && this.frames ? showThumbnail(box, this.frames, value, 128, 72) : box;
   }
 
-  /** Set a side; when that completes the pair, go on to the next open one. */
+  /** Set a side; when that completes the pair, move to the next open one. */
   set(side, value) {
     const { pair } = this;
     if (!pair || pair[side] === value) return;
@@ -326,7 +326,7 @@ export class FramesStep {
 }
 
 /**
- * Whether the other side stands on the wrong side of this one: the server will refuse it, so the page does not go on.
+ * Whether before and after are in the wrong order: the server will refuse it, so the page does not move on.
  */
 function wrongOrder(side, value, other) {
   if (typeof value !== "number" || typeof other !== "number") return false;

@@ -5,7 +5,7 @@
 
 /**
  * @typedef {number | "none" | null} FrameChoice The number of a frame, "none" where no frame shows it, null where
- *   nobody has looked yet.
+ *   it was not looked at yet.
  *
  * @typedef {{ origin: string | null, pending?: boolean }} Made Where something comes from (null: a person made it), and
  *   whether the server has still to confirm it.

@@ -1,4 +1,4 @@
-"""What a report of an experiment is made of: its results, the files of its jobs, and rows of its dataset."""
+"""The data of an experiment's report: its results, the files of its jobs, and rows of its dataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from recipeflow.experiment.results import RESULTS, Results
 
 COLUMNS = ("recipe_id", "fold", "action", "object", "pre_frame", "post_frame")
 WITHOUT = ("object_tag", "instruction")
-"""Columns that a report can do without; they are null then."""
+"""Optional columns; null if missing."""
 SIDES = {"pre": "pre_image", "post": "post_image"}
 
 
@@ -31,7 +31,7 @@ class JobResult:
     Args:
         fold: The fold.
         figures: The job's file: ``ranks``, ``rows``, ``history``, ``metrics``.
-        answers: What the queries found; ``None`` for random search and for jobs of earlier versions.
+        answers: Of its queries; ``None`` for random search and for jobs of earlier versions.
     """
 
     fold: int
@@ -58,17 +58,15 @@ class RowResult:
 
     @property
     def title(self) -> str:
-        """What it is called in the table."""
         return self.about["title"]
 
     @property
     def folds(self) -> list[Mapping[str, Any]]:
-        """The figures of its jobs."""
         return [job.figures for job in self.jobs]
 
     @property
     def has_answers(self) -> bool:
-        """Whether every job kept what its queries found."""
+        """Whether every job saved its answers."""
         return all(job.answers is not None for job in self.jobs)
 
 
@@ -89,7 +87,7 @@ def read_experiment(folder: Path) -> ExperimentData:
     """Read an experiment's folder.
 
     Raises:
-        ReportError: If there are no results, or not all jobs that they were made of.
+        ReportError: If there are no results, or some of their jobs are missing.
     """
     results = _read_json(folder / RESULTS, "run `vrf experiment VRF --out` with this folder first")
     try:
@@ -99,7 +97,7 @@ def read_experiment(folder: Path) -> ExperimentData:
         ]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ReportError(
-            f"expected the results of `vrf experiment` in {folder / RESULTS}, found something else ({error!r}); name "
+            f"expected the results of `vrf experiment` in {folder / RESULTS}, found something else ({error!r}); pass "
             "the folder of an experiment, or run it again"
         ) from error
     return ExperimentData(results, rows)
@@ -125,13 +123,13 @@ def _read_json(path: Path, advice: str) -> Any:
 
 
 class DatasetRows:
-    """Rows of a built dataset: their words at once, their images only where they are asked for.
+    """Rows of a built dataset: their words at once, their images on demand.
 
     Args:
         folder: A dataset folder.
 
     Raises:
-        DatasetFolderError: If it is none.
+        DatasetFolderError: If it is not a dataset.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -160,12 +158,12 @@ class DatasetRows:
         return dict(zip(*self.tables.columns(RECIPES, ["recipe_id", "title"]).values(), strict=True))
 
     def check_experiment(self, data: ExperimentData) -> None:
-        """Make sure that the experiment was run on this dataset, as far as its rows tell.
+        """Make sure that the experiment was run on this dataset, as far as its rows show.
 
         Raises:
             ReportError: If a query is not a row of its fold with a post-action image.
         """
-        advice = "name the dataset that the experiment was run on with --dataset"
+        advice = "pass the dataset that the experiment was run on with --dataset"
         if data.results["all_rows"] != len(self):
             raise ReportError(
                 f"expected the {data.results['all_rows']} rows of image_pairs that the experiment was run on, found "
@@ -177,14 +175,14 @@ class DatasetRows:
             for number in job.rows.tolist():
                 if self.columns["fold"][number] != tested or self.columns["post_frame"][number] is None:
                     raise ReportError(
-                        f"expected row {number} of {self.folder} in fold {tested} with a post-action image, as the "
-                        f"experiment has it, found it otherwise; {advice}"
+                        f"expected row {number} of {self.folder} in fold {tested} with a post-action image, as in "
+                        f"the experiment, found it different; {advice}"
                     )
 
     def images(self, wanted: Iterable[tuple[int, str]]) -> dict[tuple[int, str], bytes]:
         """The encoded images of some rows, each ``(row, "pre" or "post")``; those that are null are left out.
 
-        Only row groups that hold some of them are read, one at a time.
+        Only row groups with some of them are read, one at a time.
         """
         places = sorted(set(wanted))
         found, first = {}, 0

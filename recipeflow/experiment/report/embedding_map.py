@@ -23,7 +23,7 @@ SHAPES = {
 """Matplotlib's markers as SVG paths around their middle."""
 
 NAMED = len(SHAPES)
-"""Groups that have a colour and a shape of their own; the rest share one."""
+"""Groups with their own colour and shape; the rest share one."""
 
 OTHER = "#6b6b6b", SHAPES["o"]
 
@@ -68,8 +68,8 @@ def project(embeds: torch.Tensor, others: torch.Tensor) -> tuple[np.ndarray, np.
     The sign of a component is arbitrary; here its largest entry is positive, so that the same data gives one map.
 
     Args:
-        embeds: What the components are those of.
-        others: What is laid onto the same plane.
+        embeds: The data of the components.
+        others: Projected onto the same plane.
 
     Returns:
         Both as points, and the share of the variance of ``embeds`` that is kept.
@@ -87,7 +87,7 @@ def project(embeds: torch.Tensor, others: torch.Tensor) -> tuple[np.ndarray, np.
 def draw_map(
     image_rows: Sequence[int], image_embeds: torch.Tensor, query_rows: Sequence[int], query_embeds: torch.Tensor
 ) -> EmbeddingMap:
-    """Place images, and the queries among them; a picture goes to each image that covers no earlier one."""
+    """Place images, and the queries among them; an image gets its picture if that covers no earlier one."""
     image_points, query_points, kept = project(image_embeds, query_embeds)
     low, high = image_points.min(0), image_points.max(0)
     size = np.array([WIDTH, HEIGHT])
@@ -109,6 +109,6 @@ def draw_map(
 
 
 def group_styles(names: Sequence[str | None]) -> Mapping[str, tuple[str, str]]:
-    """A colour and a shape for each of the most frequent names, which are told in that order."""
+    """A colour and a shape for each of the most frequent names, in that order."""
     frequent = [name for name, _ in Counter(name for name in names if name is not None).most_common(NAMED)]
     return {name: (style.colour, SHAPES[style.marker]) for name, style in zip(frequent, STYLES[1:], strict=False)}

@@ -1,7 +1,6 @@
-"""The report of an experiment: one HTML page that holds everything it shows, and runs no script.
+"""The report of an experiment: one self-contained HTML page that runs no script.
 
-Words of a release go into the page through a template that escapes them, and the page's own policy forbids scripts and
-every address outside it.
+The template escapes words of a release, and the page's own policy forbids scripts and every URL outside it.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_report(experiment: str | Path, dataset: str | Path | None = None, out: str | Path | None = None) -> Path:
-    """Make the page of an experiment from its files.
+    """Write the page of an experiment from its files.
 
     Args:
-        experiment: The folder that ``vrf experiment`` wrote.
-        dataset: The dataset that it was run on; by default the folder that ``results.json`` names, if it is there.
-            Without one the page has no pictures and no words, and says so.
+        experiment: A folder written by ``vrf experiment``.
+        dataset: The dataset that it was run on; by default the folder in ``results.json``, if it exists. Without one
+            the page has no pictures and no words, and says so.
         out: The file to write; ``report.html`` in the experiment's folder by default.
 
     Raises:
-        ReportError: If the experiment is not whole, or was run on another dataset.
-        DatasetFolderError: If a dataset was named that is none.
+        ReportError: If the experiment is incomplete, or was run on another dataset.
+        DatasetFolderError: If ``dataset`` is not a dataset.
     """
     data = read_experiment(Path(experiment))
     rows, missing = _open_dataset(data, dataset)
@@ -50,17 +49,17 @@ def write_report(experiment: str | Path, dataset: str | Path | None = None, out:
 
 
 def _open_dataset(data: ExperimentData, named: str | Path | None) -> tuple[DatasetRows | None, list[str]]:
-    """The dataset, or why there is none; one that was named has to be right."""
+    """The dataset, or why there is none; one that was passed has to be right."""
     folder = named or data.results.get("dataset")
     if folder is None:
-        return None, ["These results do not say which dataset they are of; name it with vrf report --dataset."]
+        return None, ["These results do not say which dataset they are from; pass it with vrf report --dataset."]
     try:
         rows = DatasetRows(open_dataset(folder))
         rows.check_experiment(data)
     except (DatasetFolderError, HubError, ReportError) as error:
         if named is not None:
             raise
-        return None, [f"The dataset of this experiment is not at hand: {error}."]
+        return None, [f"The dataset of this experiment is not available: {error}."]
     return rows, []
 
 
@@ -70,7 +69,7 @@ def render_report(data: ExperimentData, dataset: DatasetRows | None, missing: It
     Args:
         data: The experiment.
         dataset: Its dataset; without it there are no pictures and no words.
-        missing: What is missing so far, to be told at the top.
+        missing: What is missing so far, listed at the top.
     """
     missing = list(missing)
     sections = {"queries": None, "accuracy": None, "map": None}
@@ -105,7 +104,7 @@ def _svg_address(figure: Figure) -> str:
 
 
 def _figures(data: ExperimentData) -> list[dict[str, Any]]:
-    """The plots of ranks and learning, each with what it shows in words."""
+    """The plots of ranks and learning, each with a description."""
     rows = {row.title: row.folds for row in data.rows}
     means = {row.title: row.about["mean"] for row in data.rows}
     figures = [
@@ -120,7 +119,7 @@ def _figures(data: ExperimentData) -> list[dict[str, Any]]:
         },
         {
             "id": "ranks",
-            "heading": "Where the right image stands",
+            "heading": "The rank of the right image",
             "figure": plots.plot_rank_histograms(rows),
             "alt": "Histograms of the rank of the right image. Mean of the folds' median ranks: "
             + _list(f"{title} {mean['median_rank']:.1f}" for title, mean in means.items()),

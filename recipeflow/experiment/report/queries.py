@@ -1,4 +1,4 @@
-"""Queries worth a look: those a model answers best, as usual, and worst."""
+"""Example queries: the best, typical and worst answers of a model."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from recipeflow.experiment.report.data import DatasetRows, RowResult
 
 KINDS = {
-    "best": "Right, and the clearest: the right image is first, with the widest lead over the second",
-    "typical": "Typical: the right image stands at about the median rank",
-    "worst": "Wrong, and the farthest: the right image comes last among the candidates",
+    "best": "Best: the right image is first, with the largest margin over the second",
+    "typical": "Typical: the right image is at about the median rank",
+    "worst": "Worst: the right image has the lowest ranks among the candidates",
 }
 
 
@@ -22,11 +22,11 @@ class Query:
 
     Args:
         row: Its own row.
-        fold: In which it was held out.
+        fold: The fold in which it was held out.
         rank: The rank of its own image.
-        candidates: Among how many.
+        candidates: The number of candidates.
         target: Its own image.
-        target_score: The similarity of that.
+        target_score: Its similarity.
         found: The nearest images, the best first, with their similarity.
     """
 
@@ -40,13 +40,13 @@ class Query:
 
     @property
     def lead(self) -> float:
-        """How much nearer the right image is than the best of the others; below 0 where it is not first."""
+        """The margin of the right image over the best of the others; negative if it is not first."""
         others = [score for row, score in self.found if row != self.target]
         return self.target_score - max(others, default=0.0)
 
 
 def pick_queries(row: RowResult, dataset: DatasetRows, count: int) -> dict[str, list[Query]]:
-    """So many queries of each kind, all of different recipes within a kind, as far as there are so many."""
+    """Up to ``count`` queries of each kind, all of different recipes within a kind."""
     queries = list(_all_queries(row))
     median = float(np.median([query.rank for query in queries]))
     orders = {

@@ -19,14 +19,14 @@ from recipeflow.images import thumbnail
 from recipeflow.release.recipe import TAGS
 
 QUERIES = 4
-"""Queries of each kind shown for each row of the table."""
+"""Queries of each kind shown per row of the table."""
 
 LARGE, SMALL = 120, 72
-"""Sides of pictures in pixels, some more than the page shows, for fine screens and print."""
+"""Sides of pictures in pixels, larger than on the page, for high-resolution screens and print."""
 
 K = 5
 FEWEST, MOST = 5, 30
-"""Queries that a group needs to stand in a figure, and groups that stand in one."""
+"""The fewest queries of a group in a plot, and the most groups in a plot."""
 
 FOOD, ACTION = list(TAGS).index("F"), list(TAGS).index("Ac")
 
@@ -39,7 +39,7 @@ def queries_section(data: ExperimentData, dataset: DatasetRows, missing: list[st
     places = {place for query in queries for place in _places(query)}
     images = dataset.images(places)
     if queries and not images:
-        missing.append("The dataset holds no images: queries are told in words, and the map has no pictures.")
+        missing.append("The dataset has no images: queries are shown as words, and the map has no pictures.")
     addresses = {place: thumbnail(image, LARGE) for place, image in images.items()}
     english = dataset.tables.info.glossary
     sections = [
@@ -62,7 +62,7 @@ def _with_answers(data: ExperimentData, missing: list[str]) -> list[RowResult]:
         without = [str(job.fold) for job in row.jobs if job.answers is None]
         if without:
             missing.append(
-                f"What the queries of “{row.title}” found was not kept in fold {', '.join(without)}, which an "
+                f"The answers to the queries of “{row.title}” were not saved in fold {', '.join(without)}, which an "
                 f"earlier version ran: delete jobs/{row.about['name']} and run the experiment again to see them."
             )
     return rows
@@ -96,7 +96,7 @@ def _show(
 
 
 def _words(row: Mapping[str, Any], english: Mapping[str, str]) -> dict[str, Any]:
-    """What a row of the dataset is about; ``None`` where the release has no text."""
+    """The words of a row of the dataset; ``None`` if the release has no text."""
     found = {
         name: row[name] and {"text": row[name], "english": english.get(row[name])}
         for name in ("action", "object", "title")
@@ -109,14 +109,14 @@ def accuracy_section(data: ExperimentData, dataset: DatasetRows, missing: list[s
     if not data.trained:
         return None
     if all(action is None for action in dataset.columns["action"]):
-        missing.append("The dataset holds no text, so there is nothing to tell by verb or by ingredient.")
+        missing.append("The dataset has no text, so there is no accuracy by verb or by ingredient.")
         return None
     foods = [
         name if tag == FOOD else None
         for name, tag in zip(dataset.columns["object"], dataset.columns["object_tag"], strict=True)
     ]
     english = dataset.tables.info.glossary
-    about_foods = "Queries about what an earlier action left behind are not among these: they name no ingredient."
+    about_foods = "Queries about the result of an earlier action are not included: they name no ingredient."
     return [
         _accuracy("verb", dataset.columns["action"], data.trained, english, ""),
         _accuracy("ingredient", foods, data.trained, english, about_foods),

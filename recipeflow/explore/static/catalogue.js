@@ -17,21 +17,21 @@ export class Catalogue {
     this.listeners = new Set();
   }
 
-  /** Load all chunks, one after the other; whoever watches is told after each. */
+  /** Load all chunks, one after the other; listeners are called after each. */
   async loadAll() {
     try {
       for (let number = 0, more = true; more; number += 1) {
         const chunk = await loadData(`data/index/${number}`);
         this.add(chunk);
         more = chunk.more;
-        this.tell();
+        this.notify();
         await pageLoaded();
       }
       this.isWhole = true;
     } catch (error) {
       this.failure = error;
     }
-    this.tell();
+    this.notify();
   }
 
   add(chunk) {
@@ -54,13 +54,13 @@ export class Catalogue {
     return foldText([entry.id, entry.title ?? "", entry.english ?? "", ...words, ...english].join("\n"));
   }
 
-  /** Call `listener` whenever more is there; gives back a function that ends it. */
+  /** Call `listener` whenever there is more; returns a function that ends it. */
   watch(listener) {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  tell() {
+  notify() {
     for (const listener of [...this.listeners]) listener();
   }
 

@@ -9,7 +9,7 @@ import { recipeText } from "./words.js";
 
 const SECTION_NAMES = { ingredients: "Ingredients", instructions: "Instructions" };
 
-/** Show the view in `body`; gives back a function that ends it. */
+/** Show the view in `body`; returns a function that ends it. */
 export function showFlows(body, recipe, { announce }) {
   const view = new FlowView(recipe, announce);
   replaceContent(body, view.parts());
@@ -186,7 +186,7 @@ class FlowView {
  */
 export function imagePair(recipe, row) {
   const name = row.object === null ? "an object" : recipe.plainName(row.object);
-  const caption = row.object === null ? "object not told" : recipe.nameParts(row.object);
+  const caption = row.object === null ? "unnamed object" : recipe.nameParts(row.object);
   const verb = recipe.plainName(row.action);
   return element(
     "figure",

@@ -12,7 +12,7 @@ const FILTERS = [
   { kind: "label", field: "labels", name: "Flow label" },
 ];
 
-/** The gallery in `main`. `params` are the part of the address behind `?`; gives back a function that ends it. */
+/** The gallery in `main`. `params` are the part of the address after `?`; returns a function that ends it. */
 export function showGallery(main, { catalogue, about, params, announce }) {
   const gallery = new Gallery(catalogue, about, params, announce);
   replaceContent(main, gallery.parts());

@@ -11,7 +11,7 @@ import { PanZoom } from "./pan_zoom.js";
 const MOST_NOTES = 2;
 const FONT_SIZES = { text: 14, english: 11, note: 11 };
 
-/** Show the view in `body`; gives back a function that ends it. */
+/** Show the view in `body`; returns a function that ends it. */
 export function showGraph(body, recipe, { announce }) {
   const view = new GraphView(recipe, announce);
   replaceContent(body, view.parts());

@@ -13,7 +13,7 @@ export function messageOf(problem) {
   return problem instanceof Error ? problem.message : String(problem);
 }
 
-/** What `<name>.js` holds; loaded once, and again only after a failure. */
+/** The content of `<name>.js`; loaded once, and again only after a failure. */
 export function loadData(name) {
   if (!pendingData.has(name)) pendingData.set(name, startLoading(name));
   return pendingData.get(name).promise;

@@ -18,7 +18,7 @@ export class PictureMaker {
   }
 }
 
-/** Where a picture lies; a server's stamp keeps browsers from showing those of an earlier one. */
+/** The URL of a picture; a server's stamp keeps browsers from showing those of an earlier one. */
 export function pictureAddress(recipeNumber, frame, stamp) {
   return `pictures/${recipeNumber}/${frame}.jpg${stamp ? `?v=${stamp}` : ""}`;
 }

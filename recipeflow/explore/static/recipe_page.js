@@ -40,7 +40,7 @@ const VIEWS = [
   { id: "program", name: "Program", show: showProgram },
 ];
 
-/** The page of a recipe in `main`; gives back a function that ends it. `isWanted()` tells whether to show it still. */
+/** The page of a recipe in `main`; returns a function that ends it. `isWanted()` says whether to show it still. */
 export async function showRecipe(main, { catalogue, about, address, announce, isWanted }) {
   const entry = await catalogue.find(address.id);
   if (!isWanted()) return null;
@@ -127,7 +127,7 @@ export class ShownRecipe {
     return english === null ? this.textOf(id) : `${english} ${this.textOf(id)}`;
   }
 
-  /** Which instruction an entity stands in, as people count. */
+  /** The number of an entity's instruction, counted from 1. */
   placeOf(id) {
     const entity = this.entity(id);
     return `${entity.section === 0 ? "ingredient" : "instruction"} ${entity.line + 1}`;
@@ -168,8 +168,8 @@ function sourceLink(recipe) {
 
 function whatIsMissing(recipe) {
   const texts = [];
-  if (!recipe.hasText) texts.push("This release does not have the text of this recipe: boxes stand for its characters, and word ids for names.");
+  if (!recipe.hasText) texts.push("This release does not have the text of this recipe: boxes replace its characters, and word ids its names.");
   const wanted = recipe.view.objects.some((row) => row.before !== null || row.after !== null);
-  if (wanted && recipe.data.pictures.length === 0) texts.push("The frames of this recipe are not here: a picture is told by its frame number only.");
+  if (wanted && recipe.data.pictures.length === 0) texts.push("The frames of this recipe are not here: pictures are shown by frame number only.");
   return texts.length ? element("p", { class: "notice" }, texts.join(" ")) : null;
 }
