@@ -35,8 +35,8 @@ EXAMPLES, LOOKED_AT = 12, 3000
 """Examples shown, and rows of the dataset that are searched for them."""
 
 NO_PICTURE = (
-    "Asked without a picture: it uses only the words, which a model that was always trained with a picture is not used "
-    "to."
+    "Asked without a picture: it uses only the words, which a model that was always trained with a picture "
+    "is not used to."
 )
 NO_CONTEXT = " It was trained with more words of the recipe, which this page does not provide."
 HEADING = """# What will it look like?
