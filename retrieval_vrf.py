@@ -26,7 +26,7 @@ from typing import Any
 import datasets
 import datasets.config
 import datasets.exceptions
-import faiss
+import faiss  # noqa: F401 - datasets reads the vectors with it; named here, so that transformers reports it if missing
 import numpy as np
 import torch
 from datasets.search import FaissIndex
@@ -343,22 +343,13 @@ class VRFIndex:
         return totals
 
     def _vectors(self) -> Iterator[np.ndarray]:
-        """All vectors in any order, some at a time."""
+        """All vectors in order, some at a time."""
         table = self.rows.get_index(EMBEDDING)
         assert isinstance(table, FaissIndex)  # the other kind searches for words
         index = table.faiss_index
         assert index is not None  # one without vectors cannot be put on a table
-        if not isinstance(index, faiss.IndexIVF):
-            for start in range(0, index.ntotal, CHUNK):
-                yield index.reconstruct_n(start, min(CHUNK, index.ntotal - start))
-            return
-        cells = index.invlists
-        assert cells is not None  # they are what makes it an IVF
-        for cell in range(index.nlist):  # by numbers, each would be looked for in all cells
-            size = cells.list_size(cell)
-            if size:
-                codes = faiss.rev_swig_ptr(cells.get_codes(cell), size * index.code_size)
-                yield codes.view(np.float32).reshape(size, index.d)
+        for start in range(0, index.ntotal, CHUNK):
+            yield index.reconstruct_n(start, min(CHUNK, index.ntotal - start))
 
 
 def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> dict[str, list]:
