@@ -87,7 +87,7 @@ def _feature_dim(backbone: str) -> int:
     with torch.device("meta"):
         pixels = torch.empty(1, *pretrained.input_size)
         try:
-            # Every timm network has these two methods, of which no common class knows.
+            # Every timm network has these two methods, but timm has no class that declares them.
             network: Any = timm.create_model(backbone, num_classes=0).eval()
             feature = network.forward_head(network.forward_features(pixels))
         except (NotImplementedError, RuntimeError) as error:
@@ -286,7 +286,7 @@ class VRFConfig(PreTrainedConfig):
         return config
 
     @classmethod
-    def from_dict(  # ty: ignore[incompatible-method-override] likewise
+    def from_dict(  # ty: ignore[incompatible-method-override] the same tuple
         cls, config_dict: dict[str, Any], **kwargs: Any
     ) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
         """Build from what a file holds, and ignore what nothing here reads: other programs write there, too.

@@ -649,7 +649,7 @@ class VRFModel(VRFPreTrainedModel):
 def _last_stage(network: Any) -> list[str]:
     """The names of the weights of a timm network's last stage, with all that follows it.
 
-    timm has no class for all its networks: that they say how their layers are grouped is a convention.
+    Its type is open because timm has no class that declares `group_matcher`, which all its networks have.
     """
     # timm puts what belongs to no layer last, as it does with a nameless weight: a norm or a pooling after all stages.
     named = [("", None), *network.named_parameters()]

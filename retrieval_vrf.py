@@ -423,15 +423,14 @@ class PostActionRetrievalPipeline(Pipeline):
         self.index = index if isinstance(index, VRFIndex) else VRFIndex.load(index or model.find_folder())
         self.index.check_model(model)
 
-    # Like the pipelines of transformers, these methods name the parameters that their base class leaves open.
-    def _sanitize_parameters(  # ty: ignore[incompatible-method-override] see above
+    def _sanitize_parameters(  # ty: ignore[incompatible-method-override] own parameters, as in transformers' pipelines
         self, top_k: int | None = None, min_confidence: float | None = None, k: int | None = None
     ) -> tuple[dict, dict, dict]:
         """`k`, the name that `Retriever.search` has for `top_k`, is understood, too."""
         given = {"top_k": k if top_k is None else top_k, "min_confidence": min_confidence}
         return {}, {}, {name: value for name, value in given.items() if value is not None}
 
-    def preprocess(  # ty: ignore[incompatible-method-override] see above
+    def preprocess(  # ty: ignore[incompatible-method-override] own parameters, as in transformers' pipelines
         self, query: Mapping[str, Any]
     ) -> BatchFeature:
         """Words and picture to tensors, and what the query lacks; the processor warns of unknown words."""
@@ -444,13 +443,13 @@ class PostActionRetrievalPipeline(Pipeline):
         inputs[KIND] = torch.tensor([kinds.index(kind_of(query, config.query_parts))])
         return inputs
 
-    def _forward(  # ty: ignore[incompatible-method-override] see above
+    def _forward(  # ty: ignore[incompatible-method-override] own parameters, as in transformers' pipelines
         self, inputs: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:
         given = {name: tensor for name, tensor in inputs.items() if name != KIND}
         return {"query_embeds": self.model.get_query_embeds(**given).float(), KIND: inputs[KIND]}
 
-    def postprocess(  # ty: ignore[incompatible-method-override] see above
+    def postprocess(  # ty: ignore[incompatible-method-override] own parameters, as in transformers' pipelines
         self, outputs: Mapping[str, torch.Tensor], top_k: int = 5, min_confidence: float | None = None
     ) -> list[dict[str, Any]]:
         """The nearest candidates, the best first, as rows with a `score`.
