@@ -1,8 +1,9 @@
 """The paper's experiment with ``fast``: ours end to end, against the same jobs in sequence with Trainer.
 
 Ours is run whole: features from the cache, every job trained and tested, results written. The other side is
-extrapolated: seconds per step of ``transformers.Trainer`` with all cores, for each row of the table, times the number
-of steps; measured before and after ours, of which the faster counts. Making models and testing them is left out there.
+extrapolated: seconds per step of ``transformers.Trainer`` with all cores, for each row of the table, times the
+number of steps; measured before and after ours, of which the faster counts. Making models and testing them is left
+out there.
 
     python benchmarks/experiment.py [VRF] [--folds 0,1,2,3,4,5,6,7,8,9] [--steps 40] [--cache FOLDER]
 """

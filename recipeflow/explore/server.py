@@ -56,7 +56,7 @@ def make_app(library: Library) -> Starlette:
         Route("/pictures/{number:int}/{frame:int}.jpg", picture),
         Route("/{name}", page),
     ]
-    return Starlette(routes=routes, exception_handlers={VRFError: _tell})
+    return Starlette(routes=routes, exception_handlers={VRFError: _report_error})
 
 
 def _data(name: str, data: Any) -> Response:
@@ -67,5 +67,5 @@ def _missing() -> Response:
     return PlainTextResponse("there is nothing here\n", 404)
 
 
-def _tell(request: Request, error: Exception) -> Response:
+def _report_error(request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error}\n", 500)

@@ -135,10 +135,10 @@ class Pictures:
             with self.lock:
                 write_aside(path, picture)
         except SaveError as error:
-            self._tell(error)
+            self._warn_once(error)
         return picture
 
-    def _tell(self, error: SaveError) -> None:
+    def _warn_once(self, error: SaveError) -> None:
         if not self.warned:
             _log.warning("small pictures are made again each time: %s", error)
             self.warned = True

@@ -65,7 +65,7 @@ def test_words_alone_are_asked_of_models_that_can_take_them(space):
     search(space)
     expect(pictures(space)).to_have_count(10, timeout=ANSWER)
     words, picture, both = notes(space)
-    assert "nearest of" in words and "needs a picture" in picture and "unpractised" in both
+    assert "nearest of" in words and "needs a picture" in picture and "only the words" in both
 
 
 def test_unknown_words_and_missing_ones_are_told(space):

@@ -48,7 +48,7 @@ def test_folders_are_searched_in_order(tmp_path):
         ({"page": 'import { two } from "./two.js";\n', "two": "const two = 2;\n"}, "two.js to export two"),
         (
             {"page": 'import { a } from "./a.js";\n', "a": 'import { b } from "./page.js";\nexport const a = 1;\n'},
-            "circle",
+            "import cycle",
         ),
         (
             {"page": 'import { a } from "./a.js";\nconst same = 1;\n', "a": "const same = 2;\nexport const a = 1;\n"},
