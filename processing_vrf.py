@@ -1,6 +1,6 @@
 """Words to ids and images to pixels, for the Visual Recipe Flow model.
 
-This file travels with every saved model and imports nothing of the project.
+This file is saved with every model and imports nothing from the project.
 """
 
 import warnings
@@ -274,7 +274,7 @@ def _load_image(image: ImageLike, place: str) -> Image.Image:
 
 
 def _upright_rgb(image: Image.Image) -> Image.Image:
-    """Turn an image as its camera held it, which a phone only notes beside the pixels."""
+    """Turn an image upright: a phone only records its orientation in the metadata."""
     return ImageOps.exif_transpose(image).convert("RGB")
 
 

@@ -1,6 +1,6 @@
 """What a command costs before it begins: processor time of whole processes, over that of a bare `import torch`.
 
-    a wrong argument    `vrf train` with a folder that is not there, which is to be refused without torch
+    a wrong argument    `vrf train` with a missing folder, which must be refused without torch
     PreTrainedModel     transformers' base class alone, which imports torch._dynamo: most of what is above 1 is that
     modeling_vrf        importing the model's file
     search              everything that `vrf search` imports

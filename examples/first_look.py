@@ -1,4 +1,4 @@
-"""A first look at the dataset: run it in the folder that holds ``vrf`` (built) and ``kitchen`` (cooked).
+"""A first look at the dataset: run it in the folder that contains ``vrf`` (built) and ``kitchen`` (cooked).
 
 It is what anyone would write in a notebook: load the three configs, print three rows, look at pairs.
 """

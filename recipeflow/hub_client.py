@@ -13,7 +13,7 @@ from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
     HFValidationError,
-    HTTPError,  # the base of its own errors and of those of the HTTP client below it
+    HTTPError,  # the base of its own errors and the HTTP client's
     LocalEntryNotFoundError,
     OfflineModeIsEnabled,
     RepositoryNotFoundError,

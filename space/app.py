@@ -34,10 +34,7 @@ NEEDS = {"action": "a verb", "object": "an object", "image": "a picture"}
 EXAMPLES, LOOKED_AT = 12, 3000
 """Examples shown, and rows of the dataset that are searched for them."""
 
-NO_PICTURE = (
-    "Asked without a picture: it uses only the words, which a model that was always trained with a picture "
-    "is not used to."
-)
+NO_PICTURE = "Asked without a picture: it uses only the words, but it may always have had a picture in training."
 NO_CONTEXT = " It was trained with more words of the recipe, which this page does not provide."
 HEADING = """# What will it look like?
 Choose a cooking verb and an object, add a picture from **before**, and see which pictures from **after** it

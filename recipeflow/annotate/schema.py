@@ -102,7 +102,7 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
 
 @contextmanager
 def translated(path: Path) -> Generator[None]:
-    """Tell what SQLite found wrong as an error of ours."""
+    """Report SQLite's errors as our own."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -191,7 +191,7 @@ class Workspace:
         return [layer for layer in self.store.layers() if not self.is_hidden(layer.name)]
 
     def is_hidden(self, name: str) -> bool:
-        """Whether a layer is kept from whoever is here: annotators are blind to each other, gold is a curator's."""
+        """Whether a layer must not be shown: annotators do not see each other's layers, and gold is for curators."""
         others = bool(self.annotators) and name not in self.annotators
         return not self.curating and (name == GOLD or others)
 
@@ -206,7 +206,7 @@ class Workspace:
         return read_film(recipe_folder(self.release, recipe_id) / "frames")
 
     def suggestions(self, recipe_id: str, layer: Layer) -> dict[str, dict[str, Item]]:
-        """What is suggested for a recipe, by origin and key; nobody is suggested their own work."""
+        """The suggestions for a recipe, by origin and key, without the annotator's own work."""
         with self.lock:
             if recipe_id not in self.items:
                 found = self.store.suggestions(recipe_id)

@@ -40,7 +40,7 @@ DONE, THERE, NO_VIDEO, TRUNCATED, FAILED = STATES = ("done", "already there", "n
 
 @dataclass(frozen=True)
 class Job:
-    """One recipe whose video is to be sampled.
+    """One recipe whose video will be sampled.
 
     Args:
         release: The release folder.

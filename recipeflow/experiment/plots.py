@@ -133,7 +133,7 @@ def plot_recall(rows: Mapping[str, Folds]) -> Figure:
 
 
 def plot_ranks(rows: Mapping[str, Folds]) -> Figure:
-    """Where the right image stands: half of all queries inside the box, nine tenths between the whiskers."""
+    """The rank of the right image: half of all queries inside the box, nine tenths between the whiskers."""
     figure, (axes,) = _figure(1)
     ranks = [np.concatenate([fold["ranks"] for fold in folds]) for folds in rows.values()]
     boxes = axes.boxplot(

@@ -1,4 +1,4 @@
-// Asking the server. An answer that is no success becomes a Refusal; no answer at all becomes Unreachable.
+// Requests to the server. An error response becomes a Refusal; no response at all becomes Unreachable.
 
 const PATIENCE = 20_000;
 

@@ -14,7 +14,7 @@ const KEPT = "vrf-annotator";
 
 /** @import { App, Page, Route } from "./types.js" */
 
-/** The annotator that the address, the server or an earlier visit names; null when nobody does. */
+/** The annotator named by the address, the server or an earlier visit; null if there is none. */
 export function chosenLayer(app, route) {
   const names = app.server.layers.map((layer) => layer.name);
   const wanted = [route.layer, app.server.annotator, localStorage.getItem(KEPT)];

@@ -217,7 +217,7 @@ class GraphView {
     }
   }
 
-  /** One node at a time can be reached with Tab; from there arrows go on. */
+  /** One node at a time can be reached with Tab; from there, arrow keys move on. */
   rove(id) {
     for (const [other, shape] of this.shapes) shape.setAttribute("tabindex", other === id ? "0" : "-1");
   }

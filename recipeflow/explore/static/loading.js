@@ -27,7 +27,7 @@ function startLoading(name) {
   script.addEventListener("load", () => {
     script.remove();
     // After its data, which have settled the promise already, this changes nothing.
-    loading.reject(new Error(`${name}.js holds something else than was expected`));
+    loading.reject(new Error(`${name}.js has unexpected content`));
   });
   script.addEventListener("error", () => {
     script.remove();

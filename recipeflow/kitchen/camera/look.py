@@ -14,7 +14,7 @@ from dataclasses import dataclass
 RGB = tuple[int, int, int]
 
 STUDIOS = 2
-"""How many studios there are. The fewer, the less a picture's background tells which recipe it belongs to."""
+"""How many studios there are. The fewer, the less a picture's background shows which recipe it belongs to."""
 
 TABLES = ("planks", "tiles", "slate", "marble", "cloth")
 TABLE_COLOURS = {
