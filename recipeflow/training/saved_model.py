@@ -1,4 +1,4 @@
-"""The names of what a run writes, and whether a folder holds a saved model.
+"""The names of what a run writes, and whether a folder contains a saved model.
 
 Without torch, so that a wrong name is refused at once.
 """
