@@ -200,7 +200,7 @@ def test_the_card_speaks_of_what_is_not_the_papers():
     other = text_of(small_config(**settings, context="history", loss="contrastive", temperature=0.05))
     row = "residual, not the paper's: 12 hidden dimensions, dropout 0.2, 0.3 of an image's feature"
     assert f"|\n| architecture | {row} |\n| context | the action's modifiers," in other
-    assert "the object's history, read off the flow graph |\n| backbone |" in other
+    assert "the object's history, from the flow graph |\n| backbone |" in other
     assert 'contexts=[{"modifier": ["薄く"], "destination": ["ボウル"]}]' in other
     assert "| loss | contrastive over the mini-batch, not the paper's, temperature 0.05 |" in other
     assert "context" not in text_of(small_config(**settings))

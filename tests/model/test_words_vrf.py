@@ -68,7 +68,7 @@ def test_a_warning_names_all_words_of_a_call_once(processor):
 
 def test_what_may_stand_for_several_words_is_reported_and_not_guessed():
     processor = VRFProcessor.from_phrases(["柿", "牡蠣", "切"], BACKBONE)
-    told = "かき may stand for 柿 or 牡蠣, and was taken for an unknown word: write one of these"
+    told = "かき may mean 柿 or 牡蠣, and counts as unknown: write one of these"
     with pytest.warns(UnknownWordsWarning, match=told):
         assert ids(processor, "かき") == [processor.tokenizer.unk_token_id]
     known = VRFProcessor.from_phrases(["柿", "牡蠣", "切", "かき"], BACKBONE)

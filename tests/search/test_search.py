@@ -171,7 +171,7 @@ def test_a_query_has_what_the_model_uses_and_no_more():
     assert arrange_queries([told, words], reader)["contexts"] == [{"modifier": "薄く"}, {}]
     with pytest.raises(ValueError, match=r"expected no context in the query"):
         arrange_queries([told], texts)
-    with pytest.raises(ValueError, match=r"expected no image in the query.*made of action, object: leave it out"):
+    with pytest.raises(ValueError, match=r"expected no image in the query.*consist of action, object: omit it"):
         arrange_queries([words | image], texts)
     with pytest.raises(ValueError, match="expected image in the query, found none"):
         arrange_queries([{}], pictures)
@@ -215,7 +215,7 @@ def test_models_of_words_or_pictures_alone(table, retriever, picture, inputs):
     own = Retriever.build(*table.make_model(**uses), table.folder, weights=table.weights, cache=table.cache)
     given = {"action": "切", "object": "キャベツ", "image": picture}
     assert len(own.search(**{name: given[name] for name in inputs}, k=4)) == 4
-    with pytest.raises(QueryError, match="leave it out"):
+    with pytest.raises(QueryError, match="omit it"):
         own.search(**given)
 
 
@@ -275,7 +275,7 @@ def test_an_index_of_another_model_is_refused(table, retriever):
 def test_a_damaged_index_is_told(saved, tmp_path, name, content):
     path = shutil.copytree(saved / "index", tmp_path / "index") / name
     path.unlink() if content is None else path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"expected (an index of candidates|a whole index) in .*vrf index"):
+    with pytest.raises(ValueError, match=r"expected (an index of candidates|a complete index) in .*vrf index"):
         VRFIndex.load(tmp_path)
 
 
@@ -288,7 +288,7 @@ def test_an_index_of_another_format_or_length_is_told(saved, tmp_path):
     path = folder / "rows.parquet"
     datasets.Dataset.from_parquet(str(path)).select(range(5)).to_parquet(path)
     (folder / "index.json").write_text(json.dumps(about | {"rows_sha256": "other"}))
-    with pytest.raises(ValueError, match="expected a whole index"):
+    with pytest.raises(ValueError, match="expected a complete index"):
         VRFIndex.load(tmp_path)
 
 
