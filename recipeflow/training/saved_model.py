@@ -19,7 +19,7 @@ MODEL = "model"
 """The folder of the finished model, inside that of its run."""
 
 BEST = "best"
-"""The folder of the model that did best on the held-out fold, beside it."""
+"""The folder of the model that did best on the held-out fold, next to it."""
 
 SETTINGS = "training.json"
 HISTORY = "history.json"
