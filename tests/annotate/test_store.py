@@ -176,7 +176,7 @@ def test_many_threads_never_find_it_locked(store):
 
 
 def test_a_second_writer_is_refused_and_readers_are_welcome(store, path):
-    with pytest.raises(DatabaseInUseError, match="expected to be the only one that writes"):
+    with pytest.raises(DatabaseInUseError, match="expected to be the only process that writes"):
         Store(path)
     store.save(SALAD.id, ALICE, 0, "a1", REMOVE)
     with Store(path, read_only=True) as reader:
@@ -210,7 +210,7 @@ def test_a_log_that_does_not_fit_is_reported(path, store):
         connection.execute("DROP TRIGGER log_is_fixed")
         connection.execute("""UPDATE log SET inverse = replace(inverse, '"F"', '"T"')""")
     connection.close()
-    with Store(path) as again, pytest.raises(DamagedDatabaseError, match="expected the log to fit"):
+    with Store(path) as again, pytest.raises(DamagedDatabaseError, match="expected the log to match"):
         again.history(SALAD.id, ALICE)
 
 

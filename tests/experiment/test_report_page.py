@@ -122,7 +122,7 @@ def test_without_the_dataset_there_are_figures_only(reported, tmp_path):
     assert "The dataset of this experiment is not available" in page.text and len(page.all("img")) == 3
     del results["dataset"]
     (folder / "results.json").write_text(json.dumps(results))
-    assert "name it with vrf report --dataset" in write_report(folder).read_text(encoding="utf-8")
+    assert "pass it with vrf report --dataset" in write_report(folder).read_text(encoding="utf-8")
 
 
 def test_a_damaged_picture_is_reported_in_its_place(reported, tmp_path):

@@ -253,7 +253,7 @@ def test_a_cache_that_is_not_what_its_name_says_is_refused(built: Path, weights:
     about.write_text(json.dumps(original | {"weights_sha256": "0"}))
     assert compute(built, weights, tmp_path).stats.computed == 0
     next(table.folder.glob("*.rows")).unlink()
-    with pytest.raises(FeatureCacheError, match="others under the same name"):
+    with pytest.raises(FeatureCacheError, match="others with the same name"):
         compute(built, weights, tmp_path)
     with pytest.raises(FeatureCacheError, match=f"pass {re.escape(str(tmp_path))}"):
         compute(built, weights, table.folder)

@@ -111,7 +111,7 @@ def test_pairs_alone_train_a_model_without_context(tables, cache, tmp_path):
     words = set(trainer.processor.tokenizer.get_vocab())
     assert {"切り", "きゅうり"} <= words
     best = get_preset("best", epochs=1)
-    with pytest.raises(UsageError, match=r"flow_graphs, which the context 'history' is read from.*--context none"):
+    with pytest.raises(UsageError, match=r"flow_graphs, for the context 'history'.*--context none"):
         start_training(pairs, tmp_path / "best", best, None, **OFFLINE)
     graphs = {"image_pairs": pairs, "flow_graphs": tables["flow_graphs"]}
     trainer = start_training(graphs, tmp_path / "best", best, None, **OFFLINE)
@@ -187,7 +187,7 @@ def test_what_is_no_table_is_refused(tables, cache):
         ("lab/model", "hf_unknown", HubTokenError, "found one that it refuses"),
         ("lab/model", "hf_reader", HubAccessError, "one with read access only"),
         ("stranger/model", TOKEN, HubAccessError, "not stranger nor a member"),
-        ("lab/public", TOKEN, VisibilityError, "everyone sees it"),
+        ("lab/public", TOKEN, VisibilityError, "found that it is public"),
     ],
 )
 def test_a_push_that_cannot_be_is_refused_before_training(name, token, kind, told, here, tiny, tmp_path, monkeypatch):
