@@ -1,6 +1,6 @@
 """Configuration of the Visual Recipe Flow model, and what its backbone's name decides.
 
-This file travels with every saved model and imports nothing of the project, so that
+This file is saved with every model and imports nothing from the project, so that
 `AutoConfig.from_pretrained(repo, trust_remote_code=True)` works anywhere.
 """
 
@@ -31,12 +31,12 @@ OFFLINE_BACKBONE = "tf_efficientnet_lite0"
 
 CONTEXT_ROLES = ("modifier", "destination", "together", "done", "from", "state")
 """The parts that words of a context play: how the action is done, where to, what else is in it, and, of the object's
-history, what was done, to which foods, and how these were told to look."""
+history, what was done, to which foods, and how these should look."""
 
 READ_ROLES = {"none": (), "modifiers": CONTEXT_ROLES[:2], "history": CONTEXT_ROLES}
 """By `context`, the parts that a model reads."""
 
-HEEDED_BY = {
+USED_ONLY_WITH = {
     ("architecture", "residual"): (
         "hidden_dim",
         "dropout",
@@ -48,9 +48,9 @@ HEEDED_BY = {
     ("loss", "triplet"): ("margin", "negatives"),
     ("loss", "contrastive"): ("temperature",),
 }
-"""The settings that count only beside a certain value of another one."""
+"""The settings that have no effect unless another one has this value."""
 
-# What transformers adds to a saved config or passes through one, beside the keys of a bare `PreTrainedConfig`.
+# What transformers adds to a saved config or passes through one, besides the keys of a bare `PreTrainedConfig`.
 TRANSFORMERS_KEYS = {
     "attn_implementation",
     "auto_map",
@@ -93,7 +93,7 @@ def _feature_dim(backbone: str) -> int:
         except (NotImplementedError, RuntimeError) as error:
             raise ValueError(refusal.format(found=f"fails with: {error}")) from error
     if feature.ndim != 2 or feature.shape[1] == 0:
-        raise ValueError(refusal.format(found=f"gives shape {tuple(feature.shape)}"))
+        raise ValueError(refusal.format(found=f"returns shape {tuple(feature.shape)}"))
     return feature.shape[1]
 
 
@@ -102,7 +102,7 @@ def _nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> list[str]:
 
 
 def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[dict[str, torch.Tensor], str]:
-    """Have timm load all weights of the backbone or fail, and say where they came from."""
+    """Have timm load all weights of the backbone or fail; return them and where they came from."""
     if weights == HUB_WEIGHTS:
         source, origin = {}, f"timm, {backbone}"
     elif weights == OFFLINE_WEIGHTS:
@@ -128,10 +128,10 @@ def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[di
 
 
 def _offline_state_dict(backbone: str) -> dict[str, torch.Tensor]:
-    """Rename the package's tensors: they stand in the order of timm's network, under other names."""
+    """Rename the package's tensors: they are in the order of timm's network, under other names."""
     if backbone.partition(".")[0] != OFFLINE_BACKBONE:
         raise ValueError(
-            f"expected backbone={OFFLINE_BACKBONE!r}, whose weights {OFFLINE_WEIGHTS} holds, found {backbone!r}"
+            f"expected backbone={OFFLINE_BACKBONE!r}, whose weights {OFFLINE_WEIGHTS} contains, found {backbone!r}"
         )
     try:  # by name, because transformers takes an import statement for a requirement of every saved model
         package = importlib.import_module(OFFLINE_WEIGHTS)
@@ -141,7 +141,7 @@ def _offline_state_dict(backbone: str) -> dict[str, torch.Tensor]:
     names = timm.create_model(backbone).state_dict()
     for name, found in zip(names, source, strict=True):
         if name.split(".")[-1] != found.split(".")[-1]:  # weight, bias, running_mean, ...
-            raise ValueError(f"expected {OFFLINE_WEIGHTS} to hold {name}, found {found}; is it version 0.1.0?")
+            raise ValueError(f"expected {OFFLINE_WEIGHTS} to contain {name}, found {found}; is it version 0.1.0?")
     return dict(zip(names, source.values(), strict=True))
 
 
@@ -155,7 +155,7 @@ def weights_digest(network: torch.nn.Module) -> str:
 
 
 def check_backbone(name: str) -> None:
-    """Refuse what is no timm model, with the nearest names that are."""
+    """Refuse a name that timm does not know, with the nearest ones that it knows."""
     if name not in _backbone_names():
         nearest = ", ".join(_nearest(name, _backbone_names())) or "none"
         raise ValueError(
@@ -184,7 +184,7 @@ def _share(value: float) -> None:
 @as_validated_field
 def _length(value: float | None) -> None:
     if value is not None and not (math.isfinite(value) and value > 0):
-        raise ValueError(f"expected a length above 0, or None, found {value}")
+        raise ValueError(f"expected a norm above 0, or None, found {value}")
 
 
 @as_validated_field
@@ -201,35 +201,35 @@ class VRFConfig(PreTrainedConfig):
         word_dim: Width of a word vector, the paper's d_v.
         text_dim: Width of an encoded phrase, the paper's d_t; each direction of the BiLSTM has half of it.
         embedding_dim: Width of the joint embedding space, the paper's d_e.
-        vocab_size: Rows of the lookup table. The paper gives none: take `processor.vocab_size`.
+        vocab_size: Rows of the lookup table. The paper states none: use `processor.vocab_size`.
         pad_token_id: The word id that fills up short phrases.
         unk_token_id: The id of the unknown word.
         backbone: The CNN, by any timm name. Its feature width is `feature_dim`, the paper's d_i.
         backbone_weights: Where the backbone's weights came from. Written by `VRFModel.from_backbone`, kept by
             saving and loading, and `"random"` for a model that was only initialised.
         freeze_backbone: Keep the backbone's weights and BatchNorm statistics as they are.
-        use_action: Give the verb to the query. An input that is not used has no weights.
-        use_object: Give the object's words to the query.
-        use_image: Give the pre-action image to the query.
+        use_action: Use the verb in the query. An unused input has no weights.
+        use_object: Use the object's words in the query.
+        use_image: Use the pre-action image in the query.
         margin: The margin of the triplet loss, the paper's delta.
-        negatives: Which negatives of the mini-batch the loss takes: `"one"` sampled per side, as in the paper,
+        negatives: Which negatives of the mini-batch the loss uses: `"one"` sampled per side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
             pre-action image (`residual_vrf.py`). The next six belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
-        dropout: The share of hidden numbers that a training step leaves out.
-        feature_dropout: The same of the numbers of an image's feature.
-        word_dropout: The share of words that a training step takes for the unknown word, so that this one is
-            trained, and a query with a word that the vocabulary lacks still means something.
-        feature_length: Scale every image's feature to this length, so that one recipe of training suits backbones
-            of any scale; `None` takes features as they come.
-        context: What of the flow graph a query reads beside its inputs: `"none"`, `"modifiers"` of the action, or
+        dropout: The dropout rate of the hidden layers.
+        feature_dropout: The dropout rate of an image's feature.
+        word_dropout: The share of words replaced by the unknown word in a training step, so that this one is
+            trained, and words outside the vocabulary still have a useful vector.
+        feature_length: Scale every image's feature to this norm, so that the same settings suit backbones of any
+            scale; `None` uses features as they are.
+        context: What a query reads from the flow graph besides its inputs: `"none"`, `"modifiers"` of the action, or
             also the object's `"history"`.
         loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch. A setting that belongs to
             the other one is refused, as is one of another architecture.
         temperature: What the contrastive loss divides similarities by.
         held_out_fold: The fold of its dataset that the model was not trained on; None for a model of all folds.
-        trained_on: The digest of that dataset, to know it again; None where nobody noted it.
+        trained_on: The digest of that dataset, to recognise it; None if it was not recorded.
     """
 
     model_type = "vrf"
@@ -267,12 +267,12 @@ class VRFConfig(PreTrainedConfig):
         super().__post_init__(**kwargs)
 
     @classmethod
-    def from_pretrained(  # ty: ignore[incompatible-method-override] transformers does not declare the tuple it gives
+    def from_pretrained(  # ty: ignore[incompatible-method-override] transformers does not declare the tuple
         cls, pretrained_model_name_or_path: str | os.PathLike, *args: Any, **kwargs: Any
     ) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
-        """Load a saved config; a keyword that is no field of it is refused, not dropped.
+        """Load a saved config; a keyword that is not a field is refused, not dropped.
 
-        Where a model is loaded, by itself or by `pipeline`, keywords that are left may be meant for the model.
+        When a model is loaded, directly or by `pipeline`, the remaining keywords may be meant for the model.
         """
         for_model = kwargs.pop("return_unused_kwargs", False)
         for_pipeline = "_from_pipeline" in kwargs
@@ -289,7 +289,7 @@ class VRFConfig(PreTrainedConfig):
     def from_dict(  # ty: ignore[incompatible-method-override] the same tuple
         cls, config_dict: dict[str, Any], **kwargs: Any
     ) -> "VRFConfig | tuple[VRFConfig, dict[str, Any]]":
-        """Build from what a file holds, and ignore what nothing here reads: other programs write there, too.
+        """Build from the content of a file, and ignore unknown keys: other programs write there, too.
 
         A keyword is typed by a person: one that misses a field by a letter is refused.
 
@@ -299,7 +299,7 @@ class VRFConfig(PreTrainedConfig):
         found = config_dict.get("model_type", cls.model_type)
         if found != cls.model_type:
             raise ValueError(
-                f"expected the config of a model of type {cls.model_type!r}, found one of type {found!r}; name a "
+                f"expected the config of a model of type {cls.model_type!r}, found one of type {found!r}; pass a "
                 "Visual Recipe Flow model"
             )
         for key in kwargs.keys() - set(cls.own_fields()):
@@ -331,7 +331,7 @@ class VRFConfig(PreTrainedConfig):
         )
 
     def validate_inputs(self) -> None:
-        """A query is made of at least one input."""
+        """A query needs at least one input."""
         if not self.inputs:
             raise ValueError(
                 "expected at least one input for the query, found use_action, use_object and use_image all False; "
@@ -351,16 +351,16 @@ class VRFConfig(PreTrainedConfig):
                     f"expected {name} inside the vocabulary of {self.vocab_size}, found {getattr(self, name)}"
                 )
 
-    def validate_heeded(self) -> None:
-        """A setting that nothing heeds is refused; its default, which every config has, is not."""
+    def validate_effect(self) -> None:
+        """A setting without effect is refused, unless it has its default, as in every config."""
         defaults = {field.name: field.default for field in fields(self)}
-        for (choice, value), names in HEEDED_BY.items():
-            unheeded = [name for name in names if getattr(self, name) != defaults[name]]
+        for (choice, value), names in USED_ONLY_WITH.items():
+            unused = [name for name in names if getattr(self, name) != defaults[name]]
             found = getattr(self, choice)
-            if unheeded and found != value:
+            if unused and found != value:
                 raise ValueError(
-                    f"expected {choice}={value!r} for {', '.join(unheeded)}, found {found!r}, which heeds no such "
-                    f"setting; change the {choice}, or leave out what belongs to another"
+                    f"expected {choice}={value!r} for {', '.join(unused)}, found {found!r}, with which they have no "
+                    f"effect; change the {choice}, or omit these settings"
                 )
 
     @property
@@ -371,7 +371,7 @@ class VRFConfig(PreTrainedConfig):
 
     @property
     def query_parts(self) -> list[str]:
-        """What can be told in a query: the inputs and, where it is read, context, which may always be left out."""
+        """The parts of a query: the inputs and, if the model reads it, the context, which may always be omitted."""
         return [*self.inputs, *(["context"] if self.context != "none" else [])]
 
     @property

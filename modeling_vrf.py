@@ -1,10 +1,10 @@
 """The joint embedding model of the Visual Recipe Flow paper (its appendix C) and its loss, equation by equation.
 
 A query (action verb, object, pre-action image) and a post-action image become unit vectors of one space; the
-image that shows the result of the action lies nearest to its query. `docs/model.md` sets each equation of the
-paper beside its line here.
+image that shows the result of the action is nearest to its query. `docs/model.md` shows each equation of the
+paper next to its line here.
 
-This file travels with every saved model and imports nothing of the project.
+This file is saved with every model and imports nothing from the project.
 """
 
 import copy
@@ -45,8 +45,8 @@ class VRFOutput(ModelOutput):
     """What `VRFModel` returns.
 
     Args:
-        loss: The loss of the batch, by the config's `loss` the triplet or the contrastive one; None where it was not
-            asked for, and for a single pair, which has no negative.
+        loss: The loss of the batch, by the config's `loss` the triplet or the contrastive one; None if it was not
+            requested, and for a single pair, which has no negative.
         query_embeds: One unit vector per row for the verb, the object and the pre-action image.
         image_embeds: One unit vector per row for the post-action image.
     """
@@ -72,16 +72,16 @@ class VRFTextEncoder(nn.Module):
             return self._forward_traceable(word_ids, lengths)
         words = pack_padded_sequence(
             self.embedding(word_ids), lengths.cpu(), batch_first=True, enforce_sorted=False
-        )  # packed, so that no time goes into padding either
+        )  # packed, so that no time is spent on padding either
         with torch.autocast("cpu", enabled=False):  # CPUs without native bf16 have no LSTM in it
             _, (last_states, _) = self.lstm(words)
         return last_states.transpose(0, 1).flatten(1)
 
     def _forward_traceable(self, word_ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Do the same without packing, which no exported graph can hold.
+        """Do the same without packing, which an exported graph cannot contain.
 
-        The words stand at the left end and again at the right end of one row, with the padding between them, so
-        that each direction meets the words before any padding.
+        The words are at the left end and again at the right end of one row, with the padding between them, so
+        that each direction reads the words before any padding.
         """
         batch, longest = word_ids.shape
         shift = (torch.arange(longest, device=word_ids.device) + lengths[:, None]) % longest
@@ -100,7 +100,7 @@ class VRFGatedEmbedding(nn.Module):
         self.gate = nn.Linear(embedding_dim, embedding_dim)  # W5, b5 of the query; W4, b4 of the image
 
     def forward(self, vector: torch.Tensor) -> torch.Tensor:
-        """Gate each dimension by a sigmoid, then scale to length 1."""
+        """Gate each dimension by a sigmoid, then scale to norm 1."""
         embedding = self.linear(vector)
         embedding = embedding * torch.sigmoid(self.gate(embedding))  # Equation 3 (6)
         return normalize(embedding, dim=-1)  # Equation 4 (7)
@@ -111,7 +111,7 @@ class VRFQueryEncoder(nn.Module):
 
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
-        joined_dim = len(config.inputs) * config.text_dim  # 3 d_t in the paper; unused inputs take no room
+        joined_dim = len(config.inputs) * config.text_dim  # 3 d_t in the paper; unused inputs take no space
         if config.use_image:
             self.image_projection = nn.Linear(config.feature_dim, config.text_dim)  # W1, b1
         self.hidden = nn.Linear(joined_dim, joined_dim)  # W2, b2
@@ -125,7 +125,7 @@ class VRFQueryEncoder(nn.Module):
         pre_features: torch.Tensor | None,
         pre_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Take the encoded phrases and the image's feature; None stands for an input that is not used."""
+        """Embed the encoded phrases and the image's feature; None means unused."""
         h_image = None
         if pre_features is not None:
             h_image = self.image_projection(pre_features)  # Equation 1
@@ -164,7 +164,7 @@ def batch_loss(
 ) -> torch.Tensor:
     """Score a batch of pairs with the loss that the config names; the other arguments are those of `triplet_loss`.
 
-    Without `sample`, negatives that would be sampled are all taken: the loss is then what sampling gives on average,
+    Without `sample`, all negatives are used instead of sampled ones: the loss is then the expectation of sampling,
     and the same in every call.
     """
     if config.loss == "contrastive":
@@ -194,10 +194,10 @@ def triplet_loss(
         query_embeds: One row per query.
         image_embeds: One row per post-action image.
         image_ids: Which image each row shows. Rows with equal ids show the same image and are never each other's
-            negatives; a row that has no negative adds nothing. Without ids every row counts as another image.
+            negatives; a row without a negative adds nothing. Without ids every row counts as another image.
         margin: How much nearer than a negative the positive has to be.
-        negatives: `"one"` samples one negative per side for every pair, as the paper does. `"all"` takes the mean
-            over all negatives of the batch, which is what `"one"` is on average. `"hardest"` takes the nearest one
+        negatives: `"one"` samples one negative per side for every pair, as the paper does. `"all"` is the mean
+            over all negatives of the batch, which is the expectation of `"one"`. `"hardest"` uses the nearest one
             (the first of equals).
         generator: Makes the sampling of `"one"` repeatable.
 
@@ -222,7 +222,7 @@ def contrastive_loss(
     *,
     temperature: float = 0.07,
 ) -> torch.Tensor:
-    """Let every query tell its own image from all others of the batch, and every image its own query.
+    """Train every query to find its own image among all of the batch, and every image its own query.
 
     The mean over both sides of InfoNCE, which is cross entropy over similarities.
 
@@ -273,7 +273,7 @@ def _different_images(queries: torch.Tensor, images: torch.Tensor, image_ids: to
 def _negative_weights(
     distance: torch.Tensor, different: torch.Tensor, negatives: str, generator: torch.Generator | None
 ) -> torch.Tensor:
-    """How much each column counts as a negative of each row: every row sums to one, or to zero where it has none."""
+    """The weight of each column as a negative of each row: every row sums to one, or to zero if it has none."""
     count = different.sum(dim=1, keepdim=True)
     if negatives == "all":
         return different.to(distance.dtype) / count.clamp(min=1)
@@ -316,7 +316,7 @@ class VRFModel(VRFPreTrainedModel):
 
     `VRFModel(config)` has random weights everywhere; `from_backbone` starts from a pre-trained backbone, which is
     where training begins, and `from_pretrained` from a saved model. An input that the config does not use may be
-    passed and is ignored, so that one batch serves every choice of inputs.
+    passed and is ignored, so that one batch works for every choice of inputs.
     """
 
     def __init__(self, config: VRFConfig) -> None:
@@ -346,7 +346,7 @@ class VRFModel(VRFPreTrainedModel):
                 the backbone's weights, as timm or torchvision publish them.
 
         Raises:
-            OSError: If the weights cannot be had or are not the backbone's. Nothing falls back to random ones.
+            OSError: If the weights cannot be read or are not the backbone's. Nothing falls back to random ones.
         """
         state, origin = read_backbone_weights(config.backbone, weights)
         model = cls(copy.deepcopy(config))
@@ -398,7 +398,7 @@ class VRFModel(VRFPreTrainedModel):
         self.backbone.timm_model.set_grad_checkpointing(enable)
 
     def get_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
-        """Run the backbone alone; its features stand for the pixels in all other methods, and can be kept."""
+        """Run the backbone alone; its features replace the pixels in all other methods, and can be kept."""
         if self.backbone.device.type == "meta":
             raise ValueError(
                 "expected the backbone in memory to read pixels, found it offloaded, and transformers cannot run a "
@@ -420,14 +420,14 @@ class VRFModel(VRFPreTrainedModel):
 
         Args:
             action_ids: Word ids of the verbs, one row each, padded on the right.
-            object_ids: Word ids of the objects, likewise.
+            object_ids: The same for the objects.
             pre_pixel_values: Pre-action images, as the processor makes them.
             pre_features: Features of those images, in place of the pixels.
             pre_mask: False for the rows whose pre-action image is missing. Such an image has a zero vector in
-                Equation 2, whatever its pixels or features hold, so the query rests on its words alone.
-            context_ids: Word ids of what the flow graph tells beside, padded on the right. A model that reads no
-                context ignores them, and one that does can do without.
-            context_roles: The part that each of these words plays, as the processor numbers them.
+                Equation 2, whatever its pixels or features are, so the query uses only its words.
+            context_ids: Word ids of the context from the flow graph, padded on the right. A model that reads no
+                context ignores them, and for one that does they are optional.
+            context_roles: The role of each of these words, as the processor numbers them.
         """
         features = None
         h_action, h_object = self._encode_words(action_ids=action_ids, object_ids=object_ids)
@@ -455,7 +455,7 @@ class VRFModel(VRFPreTrainedModel):
         batch_size: int = 32,
         show_progress: bool = False,
     ) -> torch.Tensor:
-        """Embed any number of post-action images, a batch at a time, on the CPU in the end.
+        """Embed any number of post-action images, batch by batch; the result is on the CPU.
 
         Args:
             images: A list of paths, PIL images or arrays, or a column of a dataset; a single one gives one vector.
@@ -482,21 +482,21 @@ class VRFModel(VRFPreTrainedModel):
         batch_size: int = 32,
         show_progress: bool = False,
     ) -> torch.Tensor:
-        """Embed any number of queries likewise.
+        """Embed any number of queries, batch by batch; the result is on the CPU.
 
         A warning names the words that the model does not know, once for all queries.
 
         Args:
             actions: Verbs: a list of strings, or of lists of words.
-            objects: What these are done to, likewise.
-            images: Pictures from before the action; None among them is a missing one. Without any, queries of a model
-                that uses words, too, rest on these.
+            objects: What these are done to, in the same form.
+            images: Pictures from before the action; None among them is a missing one. Without any, a model that also
+                uses words uses only these.
             contexts: More about the actions, as the processor takes it.
             processor: In place of the model's own.
             batch_size: How many go through the network together.
             show_progress: Show a bar.
 
-        What is no list is the same for all queries; without any list there is one query, which gives one vector.
+        An argument that is not a list applies to all queries; without any list there is one query, and one vector.
         """
         given = {"actions": actions, "objects": objects, "images": images, "contexts": contexts}
         rows, is_single = _as_lists({name: value for name, value in given.items() if value is not None})
@@ -572,11 +572,11 @@ class VRFModel(VRFPreTrainedModel):
         return_loss: bool = True,
         generator: torch.Generator | None = None,
     ) -> VRFOutput:
-        """Embed both sides of a batch of pairs and, unless told otherwise, score them with `batch_loss`.
+        """Embed both sides of a batch of pairs and, unless `return_loss` is False, score them with `batch_loss`.
 
         The inputs are those of `get_query_embeds`, `get_image_embeds` and `batch_loss`. A single pair has no loss, and
         pairs of one image have a loss of 0. In evaluation mode and without a generator no negatives are sampled: all
-        are taken, so that the loss is the same in every call.
+        are used, so that the loss is the same in every call.
 
         No input is checked by its numbers: a GPU would have to wait until they are known. It waits only where they are
         needed: for the number of distinct phrases, the words in each for the BiLSTM, and negatives that a generator on
@@ -595,10 +595,9 @@ class VRFModel(VRFPreTrainedModel):
         return VRFOutput(loss=loss, query_embeds=query_embeds, image_embeds=image_embeds)
 
     def _encode_words(self, **phrases: torch.Tensor | None) -> list[torch.Tensor | None]:
-        """Encode the phrases of each input; None stands for one that is not used.
+        """Encode the phrases of each input; None means unused.
 
-        Recipes name the same few things again and again, and the BiLSTM is what costs most, so each distinct phrase
-        is encoded once.
+        Recipes repeat the same few phrases, and the BiLSTM costs most, so each distinct phrase is encoded once.
         """
         used: dict[str, torch.Tensor] = {}
         for name, word_ids in phrases.items():
@@ -619,9 +618,9 @@ class VRFModel(VRFPreTrainedModel):
     def _encode_context(
         self, context_ids: torch.Tensor | None, context_roles: torch.Tensor | None, known: torch.Tensor
     ) -> dict[str, torch.Tensor]:
-        """Give what the query encoder takes of the flow graph: nothing, or a vector and a role for each word.
+        """The query encoder's arguments for the context: none, or a vector and a role for each word.
 
-        A model that reads a context takes an empty one where there is none, with as many rows as what is known.
+        A model that reads a context gets an empty one if there is none, with as many rows as ``known``.
         """
         if self.config.context == "none":
             return {}
@@ -681,7 +680,7 @@ def _checked_context(
     context_ids: torch.Tensor | None, context_roles: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     if context_ids is None:
-        raise ValueError("expected context_ids beside context_roles, found none; the processor makes both")
+        raise ValueError("expected context_ids with context_roles, found none; the processor makes both")
     _check_words("context_ids", context_ids)
     fits = context_roles is not None and context_roles.shape == context_ids.shape
     if context_roles is None or not fits or context_roles.dtype not in WHOLE_NUMBERS:
@@ -710,7 +709,7 @@ def _check_mask(pre_mask: torch.Tensor | None) -> None:
 
 
 def _as_lists(inputs: Mapping[str, Any]) -> tuple[dict[str, Sequence], bool]:
-    """Make every input a list of one length, what is no list by repeating it; and say whether none was a list."""
+    """Make every input a list of one length, by repeating what is not a list; and say whether none was a list."""
     if not inputs:
         raise ValueError("expected actions, objects or images to encode, found none")
     lists = {name: values for name, values in inputs.items() if not _is_single(values)}
@@ -724,7 +723,7 @@ def _as_lists(inputs: Mapping[str, Any]) -> tuple[dict[str, Sequence], bool]:
 
 
 def _is_single(value: Any) -> bool:
-    """Whether an input is one phrase, context or image, and no list of these."""
+    """Whether an input is one phrase, context or image, and not a list of these."""
     return isinstance(value, str | os.PathLike | Image.Image | Mapping) or getattr(value, "ndim", 4) < 4
 
 

@@ -1,6 +1,6 @@
-"""A model as a package: what it is saved with beside its weights, and where it finds that again.
+"""A model as a package: what is saved with its weights, and where it is found again.
 
-This file travels with every saved model and imports nothing of the project.
+This file is saved with every model and imports nothing from the project.
 """
 
 import inspect
@@ -38,11 +38,11 @@ CARD = "README.md"
 PROCESSOR = "processor_config.json"
 LOADING = ("revision", "cache_dir", "local_files_only")
 SENDING = ("repo_id", "commit_message", "commit_description", "private", "create_pr", "revision", "tags")
-"""Arguments that say where in the Hub a model is from, and those of `save_pretrained` that are for the Hub alone."""
+"""Arguments that say where on the Hub a model is from, and those of `save_pretrained` that are only for the Hub."""
 
 
 class VRFPackage(PreTrainedModel):
-    """A model that is saved with all that it is made of, and loads its own processor when it needs one."""
+    """A model that is saved with all its parts, and loads its own processor when it needs one."""
 
     _processor: VRFProcessor | None = None
     _loading: Mapping[str, Any] = {}
@@ -52,7 +52,7 @@ class VRFPackage(PreTrainedModel):
     def from_pretrained(
         cls, pretrained_model_name_or_path: str | os.PathLike | None, *args: Any, **kwargs: Any
     ) -> Any:
-        """Load a saved model, which remembers where it is from, for when its processor or its index are asked for."""
+        """Load a saved model, and remember where it is from, for its processor and its index."""
         loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
         name = model.name_or_path
@@ -67,7 +67,7 @@ class VRFPackage(PreTrainedModel):
         """The folder or the repository on the Hub that the model is from.
 
         Raises:
-            OSError: If there is none, or the folder is gone; nothing on the Hub is taken for it then.
+            OSError: If there is none, or the folder is gone; nothing from the Hub replaces it then.
         """
         if self._loaded_from is not None and not self._loaded_from.is_dir():
             raise FileNotFoundError(f"expected the model's folder {self._loaded_from}, found it gone")
@@ -76,7 +76,7 @@ class VRFPackage(PreTrainedModel):
         return str(self._loaded_from or self.name_or_path)
 
     def find_folder(self) -> Path:
-        """The folder that the model is from; of a repository on the Hub, what a search needs of it is fetched.
+        """The folder that the model is from; from a repository on the Hub, only what a search needs is fetched.
 
         Raises:
             OSError: If there is none, or it cannot be fetched.
@@ -114,10 +114,10 @@ class VRFPackage(PreTrainedModel):
         push_to_hub: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Save all that the model is made of; with a processor, the folder is a whole package for the Hub.
+        """Save all parts of the model; with a processor, the folder is a complete package for the Hub.
 
-        That is config, weights and code, and of a loaded model also its processor, its pipeline with the index that
-        it searches, its calibration, and its README where the folder has none. A model that was made in memory has no
+        These are config, weights and code, and for a loaded model also its processor, its pipeline with the index that
+        it searches, its calibration, and its README if the folder has none. A model that was made in memory has no
         README: `vrf train` and `vrf push model` write one.
 
         Args:
@@ -170,10 +170,10 @@ class VRFPackage(PreTrainedModel):
 
 
 def carry_over(model: VRFPackage, target: Path) -> None:
-    """Bring card, pipeline, index and calibration of a loaded model into the folder that it was just saved in.
+    """Copy card, pipeline, index and calibration of a loaded model into the folder that it was just saved in.
 
-    All but the card go with the weights that they were made with. Where there is no index for these, `config.json` may
-    not promise a pipeline either.
+    All but the card belong to the weights that they were made with. Without an index for these, `config.json` must not
+    name a pipeline either.
     """
     tasks = _own_pipelines(model)
     try:
@@ -187,7 +187,7 @@ def carry_over(model: VRFPackage, target: Path) -> None:
     except (OSError, ValueError) as error:
         if tasks:
             logger.warning(f"The model is saved without its pipeline ({', '.join(tasks)}): {error}")
-            _note_pipelines(target / "config.json", {})
+            _write_pipelines(target / "config.json", {})
         return
     if source.resolve() != target.resolve():
         if tasks:
@@ -195,13 +195,13 @@ def carry_over(model: VRFPackage, target: Path) -> None:
         if _was_made_with(model, source / CALIBRATION):
             shutil.copyfile(source / CALIBRATION, target / CALIBRATION)
     if tasks:
-        _note_pipelines(target / "config.json", tasks)
+        _write_pipelines(target / "config.json", tasks)
 
 
 def _own_pipelines(model: PreTrainedModel) -> dict[str, dict[str, Any]]:
-    """The pipelines of a model's config, by the names that the running code has for them in its own folder.
+    """The pipelines of a model's config, by the names of the running code in its own folder.
 
-    A model from the Hub names code of its repository, and an earlier version named the same code otherwise.
+    A model from the Hub names code of its repository, and an earlier version had another name for the same code.
     """
     tasks = getattr(model.config, PIPELINES, None) or {}
     names = {task: settings["impl"].rpartition("--")[2] for task, settings in tasks.items()}
@@ -219,19 +219,19 @@ def _check_index(model: PreTrainedModel, about: Path) -> None:
 
 
 def _was_made_with(model: PreTrainedModel, about: Path) -> bool:
-    """Whether a file that notes a checksum of weights is there and means these. Offloaded ones cannot be compared."""
+    """Whether a file exists and records the checksum of these weights. Offloaded ones cannot be compared."""
     if not about.is_file() or any(tensor.device.type == "meta" for tensor in model.state_dict().values()):
         return False
     return _read_json(about).get("weights") == weights_digest(model)
 
 
 def _own_folder(model: PreTrainedModel) -> Path:
-    """Where the code that is running lies; it may be newer than what the model was saved with."""
+    """The folder of the running code, which may be newer than the code that the model was saved with."""
     return Path(inspect.getfile(type(model))).parent
 
 
 def _copy_code(implementation: str, folders: list[Path], target: Path) -> None:
-    """Copy the module of a pipeline and all that it imports, but not over code that was saved with the model."""
+    """Copy the module of a pipeline and all that it imports; code that was saved with the model is kept."""
     name = implementation.partition(".")[0] + ".py"
     file = next((folder / name for folder in folders if (folder / name).is_file()), None)
     if file is None:
@@ -241,8 +241,8 @@ def _copy_code(implementation: str, folders: list[Path], target: Path) -> None:
             shutil.copyfile(needed, target / needed.name)
 
 
-def _note_pipelines(config: Path, tasks: dict[str, dict[str, Any]]) -> None:
-    """Name pipelines in a saved config, or none."""
+def _write_pipelines(config: Path, tasks: dict[str, dict[str, Any]]) -> None:
+    """Write these pipelines into a saved config, and no others."""
     settings = _read_json(config)
     settings.pop(PIPELINES, None)
     if tasks:

@@ -43,13 +43,13 @@ class VRFProcessor(ProcessorMixin):
 
     A phrase is a string, split at its white space, or a list of words; an image is a path, a PIL image, or an array
     of pixels. A list is a batch, so one phrase of several words is `[["薄切り", "に", "する"]]`; a single string or
-    image is a batch of one. A word that the vocabulary lacks is looked for under its other forms (切る, きる: 切), and
-    a warning names those that are not found, or that may stand for several.
+    image is a batch of one. A word outside the vocabulary is looked up under its other forms (切る, きる: 切), and
+    a warning names those that are not found, or that are ambiguous.
 
     Args:
         tokenizer: A word-level vocabulary; `from_phrases` builds one.
         data_config: The transform of the images (size, crop, interpolation, mean and standard deviation) that the
-            backbone's weights ask for, in timm's terms.
+            backbone's weights need, in timm's terms.
         word_forms: Dictionary forms and readings of the words, as `from_phrases` finds them.
     """
 
@@ -69,7 +69,7 @@ class VRFProcessor(ProcessorMixin):
         """Build the vocabulary from the phrases of the training recipes and take the transform of a timm backbone.
 
         Words are compared after Unicode normalisation (NFKC) and in lower case. Every other word, and a word seen
-        fewer than `min_count` times, is the unknown word; raise `min_count` to give that one some training.
+        fewer than `min_count` times, is the unknown word; raise `min_count` to train that one, too.
         """
         check_backbone(backbone)
         tokenizer = Tokenizer(WordLevel(unk_token=UNKNOWN))
@@ -77,9 +77,7 @@ class VRFProcessor(ProcessorMixin):
         tokenizer.pre_tokenizer = WhitespaceSplit()
         texts = [_phrase_text(phrase, row, "phrases") for row, phrase in enumerate(phrases)]
         if not texts:
-            raise ValueError(
-                "expected the phrases of the training recipes, found none; without words nothing is known"
-            )
+            raise ValueError("expected the phrases of the training recipes, found none; pass at least one")
         trainer = WordLevelTrainer(
             vocab_size=2**31 - 1, min_frequency=min_count, special_tokens=[PAD, UNKNOWN], show_progress=False
         )
@@ -101,7 +99,7 @@ class VRFProcessor(ProcessorMixin):
         subfolder: str = "",
         **kwargs: Any,
     ) -> PreTrainedTokenizerFast:
-        """Load the vocabulary as what it is: transformers would want to run the repository's code to find out."""
+        """Load the vocabulary by its class, for which transformers would have to run the repository's code."""
         return PreTrainedTokenizerFast.from_pretrained(pretrained_model_name_or_path, subfolder=subfolder, **kwargs)
 
     @property
@@ -116,7 +114,7 @@ class VRFProcessor(ProcessorMixin):
         return [*names, "pre_pixel_values", "pre_mask", "post_pixel_values"]
 
     def missed_words(self, phrases: Iterable[Phrase]) -> dict[str, list[str]]:
-        """The words of phrases that are not found in the vocabulary, each with those that it may stand for, if any."""
+        """The words of phrases that are not found in the vocabulary, each with those that it may mean, if any."""
         missed: dict[str, list[str]] = {}
         texts = [_phrase_text(phrase, row, "phrases") for row, phrase in enumerate(phrases)]
         self._encode_words(texts, missed)
@@ -134,15 +132,15 @@ class VRFProcessor(ProcessorMixin):
     ) -> BatchFeature:
         """Turn any of the inputs into tensors, to be passed on with `**`.
 
-        A None among `pre_images` is a missing image: its pixels are zeros and `pre_mask` is False there. Each
-        post-action image has to be there. A context says more about the action, as words by the part they play (one
-        of `CONTEXT_ROLES`), such as `{"modifier": ["薄く"], "destination": ["ボウル"]}`; it may be empty.
+        A None among `pre_images` is a missing image: its pixels are zeros and `pre_mask` is False there. No
+        post-action image may be missing. A context says more about the action, as words by their role (one of
+        `CONTEXT_ROLES`), such as `{"modifier": ["薄く"], "destination": ["ボウル"]}`; it may be empty.
 
-        With `as_written`, words are those of recipes, cut like the ones that the vocabulary is of: no other form is
-        looked for, and there is no warning.
+        With `as_written`, words come from recipes, segmented like those of the vocabulary: no other form is looked up,
+        and there is no warning.
         """
         if return_tensors != "pt":
-            raise ValueError(f"expected return_tensors='pt', the only kind there is, found {return_tensors!r}")
+            raise ValueError(f"expected return_tensors='pt', the only kind, found {return_tensors!r}")
         data: dict[str, torch.Tensor] = {}
         missed: dict[str, list[str]] | None = None if as_written else {}
         if actions is not None:
@@ -162,7 +160,7 @@ class VRFProcessor(ProcessorMixin):
             if None in images:
                 raise ValueError(
                     f"expected an image in every row of post_images, found None in row {images.index(None)}; "
-                    "leave such pairs out"
+                    "omit such pairs"
                 )
             data["post_pixel_values"] = self._pixels(images)
         if not data:
@@ -176,9 +174,9 @@ class VRFProcessor(ProcessorMixin):
         return WordFinder(self.tokenizer.get_vocab().keys() - {PAD, UNKNOWN}, self.word_forms)
 
     def _encode_words(self, texts: list[str], missed: dict[str, list[str]] | None) -> list[list[int]]:
-        """The ids of the words of each text; words that the vocabulary lacks are looked for unless `missed` is None.
+        """The ids of the words of each text; unknown words are looked up unless `missed` is None.
 
-        What is not found is added to `missed`. What the vocabulary holds has its own id whatever else is stored.
+        What is not found is added to `missed`. A word in the vocabulary always keeps its own id.
         """
         rows = self.tokenizer(texts)["input_ids"] if texts else []
         backend, unknown = self.tokenizer.backend_tokenizer, self.tokenizer.unk_token_id
@@ -209,7 +207,7 @@ class VRFProcessor(ProcessorMixin):
     def _context_ids(
         self, contexts: Sequence[Mapping[str, Phrase]], missed: dict[str, list[str]] | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The words of every context in one row, and beside each word the number of its role, from 1."""
+        """The words of every context in one row, and the number of each word's role, from 1."""
         ids, roles = [], []
         for row, context in enumerate([contexts] if isinstance(contexts, Mapping) else contexts):
             unknown = [role for role in context if role not in CONTEXT_ROLES]
@@ -279,7 +277,7 @@ def _upright_rgb(image: Image.Image) -> Image.Image:
 
 
 def _array_image(array: np.ndarray, place: str) -> Image.Image:
-    """Take height x width, with 1, 3 or 4 channels first or last, as bytes or as numbers from 0 to 1."""
+    """Accept height x width, with 1, 3 or 4 channels first or last, as bytes or as numbers from 0 to 1."""
     found = f"shape {array.shape} of {array.dtype}"
     if array.ndim == 3 and array.shape[0] in (1, 3, 4) and array.shape[2] not in (1, 3, 4):
         array = np.moveaxis(array, 0, 2)

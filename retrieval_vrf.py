@@ -3,15 +3,15 @@
     pipe = pipeline("post-action-retrieval", model=repo, trust_remote_code=True)
     pipe({"action": "千切り", "object": "キャベツ", "image": "cabbage.jpg"}, top_k=5)
 
-An index is the folder `index` beside a saved model: the candidates (`rows.parquet`, images inside), their embeddings
+An index is the folder `index` of a saved model: the candidates (`rows.parquet`, images inside), their embeddings
 (`vectors.faiss`, read by `datasets`' own FAISS integration) and what they were made with (`index.json`).
 
 A confidence is the softmax over all candidates of their similarity divided by a temperature, fitted on queries that
-the model had not seen. A query that lacks its picture or its context knows less, so each kind of query has its own
-temperature, and its own threshold below which the model is not sure. `calibration.json` beside the weights holds both
-for every kind, and what they were measured on.
+the model had not seen. A query without its picture or its context has less information, so each kind of query has its
+own temperature, and its own threshold below which the model is not sure. `calibration.json` next to the weights
+contains both for every kind, and what they were measured on.
 
-This file travels with every saved model that has an index and imports nothing of the project.
+This file is saved with every model that has an index and imports nothing from the project.
 """
 
 import io
@@ -52,14 +52,14 @@ EMBEDDING = "embedding"
 """The name of the FAISS index on the table of candidates."""
 
 PARTS = {"action": "actions", "object": "objects", "image": "pre_images", "context": "contexts"}
-"""The parts of a query, and what the processor calls a list of each."""
+"""The parts of a query, and the processor's name for a list of each."""
 
 CHUNK = 65_536
-"""Candidates compared at a time where a confidence needs all of them."""
+"""Candidates compared at a time if a confidence needs all of them."""
 
 TASK = "post-action-retrieval"
 KIND = "kind"
-"""Under this name the number of a query's kind goes past the model: what is missing decides how sure to be."""
+"""The name under which the number of a query's kind bypasses the model: the threshold depends on the kind."""
 
 Kind = tuple[str, ...]
 """A kind of query: the parts that it lacks; none of them for a complete one."""
@@ -68,10 +68,10 @@ COMPLETE: Kind = ()
 
 
 def optional_parts(parts: Sequence[str]) -> list[str]:
-    """Which parts of a query may be missing: a picture where there are words, and always the context.
+    """Which parts of a query may be missing: a picture if there are words, and always the context.
 
     Args:
-        parts: What a model's queries are made of, `model.config.query_parts`.
+        parts: The parts of a model's queries, `model.config.query_parts`.
     """
     has_words = "action" in parts or "object" in parts
     return [name for name in parts if name == "context" or (name == "image" and has_words)]
@@ -84,7 +84,7 @@ def query_kinds(parts: Sequence[str]) -> list[Kind]:
 
 
 def kind_of(query: Mapping[str, Any], parts: Sequence[str]) -> Kind:
-    """The kind of one query. A context in which no part has words is none."""
+    """The kind of one query. A context without any words counts as missing."""
     context = query.get("context")
     given = {"image": query.get("image") is not None, "context": bool(context) and any(context.values())}
     return tuple(name for name in optional_parts(parts) if not given[name])
@@ -119,7 +119,7 @@ class VRFCalibration:
     Args:
         scales: One for each kind of query that the model can take.
         weights: The digest of the model's weights; another model needs other scales.
-        about: All of the file: what the numbers rest on.
+        about: The content of the file: what the numbers were measured on.
     """
 
     scales: Mapping[Kind, VRFScale]
@@ -148,7 +148,7 @@ class VRFCalibration:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"expected a calibration in {path}, found: {type(error).__name__}: {error}; make it again with "
-                "`vrf calibrate`, or delete the file to go without"
+                "`vrf calibrate`, or delete the file to do without"
             ) from error
 
     def check_weights(self, digest: str) -> None:
@@ -160,7 +160,7 @@ class VRFCalibration:
         if digest != self.weights:
             raise ValueError(
                 f"expected the calibration of this model's weights ({digest[:12]}…), found that of others "
-                f"({self.weights[:12]}…); run `vrf calibrate` again, or delete {CALIBRATION} to go without"
+                f"({self.weights[:12]}…); run `vrf calibrate` again, or delete {CALIBRATION} to do without"
             )
 
     def scale(self, kind: Kind) -> VRFScale:
@@ -226,14 +226,14 @@ class VRFIndex:
             about = json.loads((folder / INDEX_ABOUT).read_text(encoding="utf-8"))
             if about["format"] != INDEX_FORMAT:
                 raise ValueError(f"format {about['format']}, where this code reads {INDEX_FORMAT}")
-            # Cached by content: by itself `datasets` goes by a file's name and time, and could bring back older rows.
+            # Cached by content: `datasets` alone uses a file's name and time, and could return older rows.
             cache = Path(datasets.config.HF_DATASETS_CACHE) / f"vrf-index-{about['rows_sha256']}"
             rows = datasets.Dataset.from_parquet(str(folder / ROWS), cache_dir=str(cache))
-            rows = rows.cast_column("image", datasets.Image(decode=False))  # so that only what is shown is decoded
+            rows = rows.cast_column("image", datasets.Image(decode=False))  # so that only shown images are decoded
             rows.load_faiss_index(EMBEDDING, folder / VECTORS)
         except (OSError, RuntimeError, ValueError, KeyError, TypeError, datasets.exceptions.DatasetsError) as error:
             raise ValueError(
-                f"expected a whole index in {folder}, found: {type(error).__name__}: {error}; make it again with "
+                f"expected a complete index in {folder}, found: {type(error).__name__}: {error}; make it again with "
                 "`vrf index`, or download it again"
             ) from error
         return cls(rows, about, calibration)
@@ -274,17 +274,17 @@ class VRFIndex:
     ) -> list[list[dict[str, Any]]]:
         """The k nearest candidates of each query as rows, with `score`, their cosine similarity, and their image.
 
-        Where the model was calibrated, each also has `confidence`, how likely it is the right one of all candidates,
+        If the model was calibrated, each also has `confidence`, how likely it is the right one of all candidates,
         and all rows of a query share `sure`: whether the first one's confidence is high enough.
 
         Args:
             queries: Embeddings, one row per query.
             k: How many candidates.
-            min_confidence: What is high enough; by default what the calibration found for the kind of each query.
-            kinds: What each query lacks, as `kind_of` tells it; by default all are complete.
+            min_confidence: The threshold; by default the calibration's for the kind of each query.
+            kinds: What each query lacks, as returned by `kind_of`; by default all are complete.
 
         Raises:
-            ValueError: If there are fewer than k candidates, or a confidence is asked for that nobody calibrated.
+            ValueError: If there are fewer than k candidates, or a confidence is requested without a calibration.
         """
         self._check_confidence(min_confidence)
         scores, rows = self.search(queries, k)
@@ -306,7 +306,7 @@ class VRFIndex:
         if self.calibration is None:
             raise ValueError(
                 "expected a calibrated model to ask for a confidence, found none; calibrate it with "
-                "`vrf calibrate DATASET --model FOLDER`, or leave min_confidence out"
+                "`vrf calibrate DATASET --model FOLDER`, or omit min_confidence"
             )
         if not 0 <= min_confidence <= 1:
             raise ValueError(f"expected a confidence from 0 to 1, found {min_confidence}")
@@ -314,7 +314,7 @@ class VRFIndex:
     def _judge(
         self, queries: np.ndarray, scores: np.ndarray, min_confidence: float | None, kinds: Sequence[Kind]
     ) -> list[list[dict[str, Any]]]:
-        """What is said of each answer beside what it shows."""
+        """Score, confidence and verdict of each answer."""
         if self.calibration is None:
             return [[{"score": float(score)} for score in line] for line in scores]
         scales = [self.calibration.scale(kind) for kind in kinds]
@@ -332,7 +332,7 @@ class VRFIndex:
     def log_totals(self, queries: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
         """For each query the logarithm of the sum over all candidates of exp(similarity / its temperature).
 
-        All of them count, also where the search looks only at some: this takes as long as an exact search.
+        All of them count, even if the search visits only some: this takes as long as an exact search.
         """
         totals = np.full(len(queries), -np.inf)
         for vectors in self._vectors():
@@ -345,7 +345,7 @@ class VRFIndex:
     def _vectors(self) -> Iterator[np.ndarray]:
         """All vectors in order, some at a time."""
         table = self.rows.get_index(EMBEDDING)
-        assert isinstance(table, FaissIndex)  # the other kind searches for words
+        assert isinstance(table, FaissIndex)  # the other kind searches words
         index = table.faiss_index
         assert index is not None  # one without vectors cannot be put on a table
         for start in range(0, index.ntotal, CHUNK):
@@ -355,10 +355,10 @@ class VRFIndex:
 def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> dict[str, list]:
     """Check queries against what a model uses, and turn them into the lists that its processor takes.
 
-    An image may be missing where there are words: the model then goes by the words. A context may always be missing.
+    An image may be missing if there are words: the model then uses only the words. A context may always be missing.
 
     Args:
-        queries: Each with some of `action`, `object`, `image` and `context`; None stands for nothing.
+        queries: Each with some of `action`, `object`, `image` and `context`; None means missing.
         config: The model's.
 
     Raises:
@@ -371,15 +371,15 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> 
     for row, query in enumerate(queries):
         given = {name for name, value in query.items() if value is not None}
         place = f"in query {row}" if len(queries) > 1 else "in the query"
-        uses = f"this model's queries are made of {', '.join(inputs)}"
+        uses = f"this model's queries consist of {', '.join(inputs)}"
         if excess := sorted(given - set(inputs)):
-            raise ValueError(f"expected no {' or '.join(excess)} {place}, found one; {uses}: leave it out")
+            raise ValueError(f"expected no {' or '.join(excess)} {place}, found one; {uses}: omit it")
         if missing := [name for name in inputs if name in needed - given]:
             raise ValueError(f"expected {' and '.join(missing)} {place}, found none; {uses}: pass it too")
         if unread := [role for role in query.get("context") or () if role not in roles]:
             raise ValueError(
                 f"expected a context of {', '.join(roles)} {place}, found {unread[0]!r}, which this model does not "
-                "read; leave it out"
+                "read; omit it"
             )
     arranged = {PARTS[name]: [query.get(name) for query in queries] for name in inputs}
     if "contexts" in arranged:
@@ -388,7 +388,7 @@ def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> 
 
 
 def missed_words(queries: Sequence[Mapping[str, Any]], processor: VRFProcessor) -> dict[str, list[str]]:
-    """The words of queries that are not found in the vocabulary, each with those that it may stand for, if any."""
+    """The words of queries that are not found in the vocabulary, each with those that it may mean, if any."""
     phrases = [query[name] for query in queries for name in ("action", "object") if query.get(name)]
     phrases += [phrase for query in queries for phrase in (query.get("context") or {}).values() if phrase]
     return processor.missed_words(phrases)
@@ -426,7 +426,7 @@ class PostActionRetrievalPipeline(Pipeline):
     def _sanitize_parameters(  # ty: ignore[incompatible-method-override] own parameters, as in transformers' pipelines
         self, top_k: int | None = None, min_confidence: float | None = None, k: int | None = None
     ) -> tuple[dict, dict, dict]:
-        """`k`, the name that `Retriever.search` has for `top_k`, is understood, too."""
+        """`k`, the name of `top_k` in `Retriever.search`, is accepted, too."""
         given = {"top_k": k if top_k is None else top_k, "min_confidence": min_confidence}
         return {}, {}, {name: value for name, value in given.items() if value is not None}
 
@@ -461,7 +461,7 @@ class PostActionRetrievalPipeline(Pipeline):
 
 
 CUSTOM_PIPELINES = {TASK: {"impl": RETRIEVAL, "pt": ["AutoModel"], "type": "multimodal"}}
-"""What `config.json` has to say for `pipeline` to find this class."""
+"""The entry of `config.json` by which `pipeline` finds this class."""
 
 __all__ = [
     "CUSTOM_PIPELINES",

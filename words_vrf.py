@@ -90,11 +90,11 @@ def _stems(word: str) -> Iterator[str]:
 
 
 def describe_missed(missed: Mapping[str, Sequence[str]]) -> str:
-    """Say which words a model does not know, and which may stand for several that it does."""
+    """Say which words a model does not know, and which may mean several that it does."""
     unknown = [word for word, found in missed.items() if not found]
     lines = [f"the model does not know: {', '.join(unknown)}"] if unknown else []
     lines += [
-        f"{word} may stand for {' or '.join(found)}, and was taken for an unknown word: write one of these"
+        f"{word} may mean {' or '.join(found)}, and counts as unknown: write one of these"
         for word, found in missed.items()
         if found
     ]

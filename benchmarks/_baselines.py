@@ -30,7 +30,7 @@ def make_model(backbone: str, vocab_size: int, inputs: Sequence[str], seed: int 
 
 
 def plain_batch(data: PairTensors, batch: PairBatch) -> Rows:
-    """The rows of a batch as the arguments of the model, one post-action image a row."""
+    """The rows of a batch as the arguments of the model, one post-action image per row."""
     assert isinstance(data.images, torch.Tensor)  # features, and not pixels
     features = data.images[batch.frames]
     rows = batch.words | {"post_features": features[batch.post], "image_ids": batch.image_ids}

@@ -1,4 +1,4 @@
-"""How fast the annotation pages are with 300 frames, 25 objects and 113 flows, beside a strip per object.
+"""How fast the annotation pages are with 300 frames, 25 objects and 113 flows, compared with a strip per object.
 
 A recipe of that size is made up, served by `vrf annotate`, and opened in a real Chromium of 1280 x 800. The other page
 holds the same thumbnails 25 times, once for each object, each with its two buttons, as the published tool lays them

@@ -112,7 +112,7 @@ def main() -> int:
     parser.add_argument("--sizes", nargs=2, type=int, default=SIZES, help="numbers of recipes to compare")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     options = parser.parse_args()
-    # Hard links need one file system, so the work goes beside the release.
+    # Hard links need one file system, so the work folder is next to the release.
     beside = options.release.resolve().parent if options.release else None
     with tempfile.TemporaryDirectory(dir=beside, prefix=".benchmark-") as work:
         source = options.release

@@ -67,7 +67,7 @@ def make_dataset(folder: Path, frames: int) -> FrameIndex:
 
 
 def bare(backbone: str, batch_size: int, frames: int, memory_format: torch.memory_format) -> Callable[[], None]:
-    """The forward pass alone, on pixels that are there already."""
+    """The forward pass alone, on existing pixels."""
     device = device_of(PartialState())
     network = timm.create_model(backbone, num_classes=0).eval().to(device).to(memory_format=memory_format)
     pixels = torch.randn(batch_size, *transform_config(backbone)["input_size"])

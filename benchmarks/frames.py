@@ -1,4 +1,4 @@
-"""Frames per second from a video to JPEG files on disk, over the bare decode loop of PyAV, and beside OpenCV's.
+"""Frames per second from a video to JPEG files on disk, over the bare decode loop of PyAV, and compared with OpenCV's.
 
 All sides run in turns in one process on one video, with one decoding thread each, and speeds count decoded frames; a
 ratio is the median over rounds. The bare loop decodes and throws away. Our side is all that `vrf frames` does for a

@@ -1,8 +1,8 @@
-"""What the model's encoders cost beside the bare backbone, which does nearly all of their work.
+"""What the model's encoders cost compared with the bare backbone, which does nearly all of their work.
 
 For each backbone the same batch of pixels goes through the timm network alone, through the image encoder and through
-the query encoder (with a verb of one to three words and an object of one to three words a row), one after the other
-in every round, so that a busy machine slows all three alike. Printed are images a second and the ratio to the bare
+the query encoder (with a verb of one to three words and an object of one to three words per row), one after the other
+in every round, so that a busy machine slows all three alike. Printed are images per second and the ratio to the bare
 network: the median over the rounds. At least 0.95 is wanted, and the exit code says whether it was reached.
 
     python benchmarks/model.py
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def compare(model: VRFModel, rows: int, rounds: int) -> list[dict[str, str | float]]:
-    """Set each encoder's time beside the bare backbone's of the same round."""
+    """Compare each encoder's time with the bare backbone's of the same round."""
     seconds = measure(encoders(model, rows), rounds)
     results = []
     for what, times in seconds.items():

@@ -29,7 +29,7 @@ EXTRA_OF = {
 
 @contextmanager
 def naming_extras() -> Generator[None]:
-    """Report a library that is not installed as the extra to install.
+    """Report a library that is not installed by naming the extra to install.
 
     Raises:
         MissingExtraError: Instead of the import error. Other missing modules are bugs, and are raised as they are.

@@ -173,7 +173,7 @@ ONLY_WRITING = (*FULL, errno.EROFS)
 
 @contextmanager
 def saving(path: Path) -> Generator[None]:
-    """Report an ``OSError`` of a block that does nothing but write ``path`` in one message."""
+    """Report an ``OSError`` of a block that only writes ``path`` in one message."""
     try:
         yield
     except OSError as error:

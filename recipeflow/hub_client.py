@@ -72,7 +72,7 @@ def connect(token: str | None, needed: bool) -> HfApi:
 
 @contextmanager
 def explain_hub_errors(api: HfApi, repo_id: str) -> Generator[None]:
-    """Tell whatever the Hub's client raises in this block as one of our errors."""
+    """Turn what the Hub's client raises in this block into one of our errors."""
     try:
         yield
     except (HTTPError, OfflineModeIsEnabled, LocalEntryNotFoundError, RuntimeError, ValueError) as error:

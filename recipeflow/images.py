@@ -32,7 +32,7 @@ def image_problem(data: bytes) -> str | None:
 
 
 def check_picture(path: Path, formats: list[str] | tuple[str, ...] | None = None) -> None:
-    """Refuse a file that is no picture, before any work is done for it.
+    """Refuse a file that is not a picture before any work is done for it.
 
     Args:
         path: The file.

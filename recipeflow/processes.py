@@ -74,7 +74,7 @@ def refuse_launch(command: str) -> None:
 
 
 def decide_in_main(work: Callable[[], Item]) -> Item:
-    """Let the main process do this, and give all of them what it returns; if it refuses, all of them do."""
+    """Run this in the main process and return the result in all of them; if it raises, all of them do."""
     outcome: tuple[Item] | VRFError | None = None
     if join_processes().is_main_process:
         try:
@@ -88,7 +88,7 @@ def decide_in_main(work: Callable[[], Item]) -> Item:
 
 
 def from_main(item: Item | None) -> Item:
-    """What the main process has, in every process; all others may come with ``None``."""
+    """Broadcast the main process's item; all others may pass ``None``."""
     from accelerate.utils import broadcast_object_list
 
     return broadcast_object_list([item])[0]
@@ -96,7 +96,7 @@ def from_main(item: Item | None) -> Item:
 
 @contextmanager
 def no_interrupts() -> Generator[None]:
-    """Processes that are started here leave Ctrl-C to this one, and print no traceback of their own."""
+    """Processes started here ignore Ctrl-C, leave it to this one, and print no traceback."""
     if current_thread() is not main_thread():
         yield
         return
@@ -120,7 +120,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def dropping_work() -> Generator[None]:
-    """When the work is given up, at Ctrl-C for instance, end the workers instead of waiting for what they are at."""
+    """On an error or Ctrl-C, end the workers instead of waiting for their current items."""
     try:
         yield
     except BaseException:
@@ -134,7 +134,7 @@ _forks_ignore_interrupts = False
 
 @contextmanager
 def forks_ignoring_interrupts() -> Generator[None]:
-    """The same as `no_interrupts` for processes that a library forks whenever it likes: this one stays stoppable."""
+    """Like `no_interrupts`, for processes that a library forks at any time; this process still reacts to Ctrl-C."""
     global _forks_ignore_interrupts
     previous, _forks_ignore_interrupts = _forks_ignore_interrupts, True
     try:

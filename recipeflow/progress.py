@@ -151,7 +151,7 @@ def progress_bar(
     unit: str | None = None,
     size: Callable[[Item], int] = lambda item: 1,
 ) -> Generator[Item]:
-    """Pass items through and show how far they are.
+    """Pass items through and show the progress.
 
     Args:
         items: What is worked on.

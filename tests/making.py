@@ -1,6 +1,6 @@
 """Small recipes in a notation that a person can read, and the release folders made of them.
 
-A word is ``text``, ``text/TAG`` (the first word of an entity) or ``text/TAG+`` (it goes on); ``text/TAG:name`` gives
+A word is ``text``, ``text/TAG`` (the first word of an entity) or ``text/TAG+`` (it continues); ``text/TAG:name`` gives
 the entity a name, by which flows (``start label end``) and state changes (``action before after``) call it.
 """
 
@@ -57,7 +57,7 @@ def _frame(number: str) -> int | None:
 
 
 def make_frame(number: int, size: tuple[int, int] = (24, 16)) -> bytes:
-    """A tiny JPEG; its colour tells frames apart."""
+    """A tiny JPEG; its colour distinguishes frames."""
     picture = Image.new("RGB", size, (number * 37 % 256, number * 91 % 256, 120))
     buffer = io.BytesIO()
     picture.save(buffer, "JPEG")

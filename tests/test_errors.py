@@ -16,7 +16,7 @@ PROBLEM = UnknownTagError(
 )
 
 
-def test_a_problem_tells_where_what_and_what_to_do():
+def test_a_problem_says_where_what_and_what_to_do():
     assert str(PROBLEM) == (
         "annotations.json, recipe salad, word 1-0-2: expected a tag, found 'X-B' (see the eight tags)"
     )
@@ -27,7 +27,7 @@ def test_a_problem_without_a_place_is_only_its_message():
     assert str(ReleaseProblem("expected more")) == "expected more"
 
 
-def test_an_empty_id_is_told_from_no_id():
+def test_an_empty_id_differs_from_no_id():
     assert ReleaseProblem("m", recipe="").where == "recipe (no id)"
     assert ReleaseProblem("m").where == ""
 
@@ -70,7 +70,7 @@ def test_a_list_of_problems_survives_the_way_from_a_worker():
 
 
 @pytest.mark.parametrize(("count", "head", "more"), [(1, "1 problem:", None), (25, "25 problems:", "… and 5 more")])
-def test_a_list_of_problems_is_told_up_to_twenty(count, head, more):
+def test_a_list_of_problems_is_reported_up_to_twenty(count, head, more):
     text = str(InvalidReleaseError([PROBLEM] * count))
     assert head in text
     assert text.count("UnknownTagError") == min(count, 20)

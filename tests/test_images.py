@@ -43,7 +43,7 @@ def test_a_truncated_jpeg_is_found_wherever_it_was_cut(progressive):
     ],
     ids=["empty", "a web page", "only a marker", "GIF", "a program in PostScript"],
 )
-def test_what_is_no_image_is_told_with_its_first_bytes(data, reason):
+def test_what_is_no_image_is_reported_with_its_first_bytes(data, reason):
     assert reason in image_problem(data)
 
 

@@ -1,4 +1,4 @@
-"""Which files a piece of code opens, as the interpreter's own audit events tell it."""
+"""Which files a piece of code opens, as the interpreter's own audit events report it."""
 
 import os
 import sys

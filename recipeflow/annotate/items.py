@@ -40,7 +40,7 @@ class Item:
 
 
 KINDS: dict[type[Decision], str] = {AnnotatedEntity: "entity", AnnotatedFlow: "flow", AnnotatedPair: "image"}
-"""What pages and the log call a decision; these words are saved, and stay."""
+"""The names of decisions in pages and the log; they are saved, so they must not change."""
 
 
 def entity_text(document: Document, entity: AnnotatedEntity) -> str | None:

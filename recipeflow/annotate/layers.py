@@ -15,7 +15,7 @@ from recipeflow.release.recipe import Recipe
 
 @contextmanager
 def open_layer(db: Path, name: str) -> Generator[tuple[Store, Layer]]:
-    """A layer of a database, to look at.
+    """Open a layer of a database read-only.
 
     Raises:
         UsageError: If there is no such layer.

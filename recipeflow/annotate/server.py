@@ -27,7 +27,6 @@ class _Files(StaticFiles):
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        """A file, or the word that it has not changed."""
         answer = super().file_response(full_path, stat_result, scope, status_code)
         answer.headers["cache-control"] = "no-cache"
         return answer

@@ -115,7 +115,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
-        """A transaction: all of it or nothing, and on the disk when this ends."""
+        """A transaction: all or nothing, and on disk when this ends."""
         with self._reading() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -141,7 +141,7 @@ class Store:
         return None if row is None else recipe_from_row(recipe_id, json.loads(row[0]))
 
     def known_recipe(self, recipe_id: str) -> Recipe:
-        """A recipe that is here, as it was imported."""
+        """A recipe that must exist, as it was imported."""
         if (recipe := self.recipe(recipe_id)) is None:
             raise DamagedDatabaseError(f"expected the recipe {recipe_id} in {self.path}, found none; restore a backup")
         return recipe

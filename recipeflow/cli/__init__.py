@@ -49,8 +49,8 @@ INTERRUPTED = 128 + signal.SIGINT
 
 
 def main() -> None:
-    """Run the command line: errors that are the user's to mend are one message, never a traceback."""
-    # Files can hold what a terminal cannot show; a report about them is not to fail on it.
+    """Run the command line. Errors that a user can fix are printed as one message, never as a traceback."""
+    # Files can contain what a terminal cannot show; reporting on them must not fail.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

@@ -27,10 +27,10 @@ NAMES["list[str]"] = NAMES["str"]
 
 
 class _HelpPage(Command):
-    """A command whose page has examples on lines of their own, and short names for what options take."""
+    """A help page with examples on separate lines and short names for option values."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """The usage line: what is required stands bare, what may be left out in brackets."""
+        """Show required arguments bare and optional ones in brackets."""
         return [piece.removeprefix("{").removesuffix("}") for piece in super().collect_usage_pieces(ctx)]
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
@@ -42,7 +42,7 @@ class _HelpPage(Command):
             formatter.write_text("\n\n".join(kept))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments by name alone, then options with what they take, then the commands of a group."""
+        """Write arguments by name only, then options with their values, then the commands of a group."""
         rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             if record := parameter.get_help_record(ctx):

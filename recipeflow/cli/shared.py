@@ -34,7 +34,7 @@ class Commands(HelpGroup):
 
 @contextmanager
 def resumable(hint: str) -> Generator[None]:
-    """Say at Ctrl-C how the work is resumed."""
+    """Say on Ctrl-C how to resume."""
     try:
         yield
     except StoppedError:

@@ -23,10 +23,10 @@ COLUMNS = {
         "recipe_id": "the recipe's id in the release",
         "title": "the recipe's title",
         "url": "the page the recipe comes from",
-        "source": "what the release says of its origin",
+        "source": "what the release says about its origin",
         "fold": f"the recipe's fold, 0 to {FOLDS - 1}",
-        "ingredients": "one entry per line: its `text`, its words as `tokens`, a tag per word as `ner_tags`, and the "
-        "characters at which each word `starts` and `ends`",
+        "ingredients": "one entry per line: its `text`, its words as `tokens`, one tag per word as `ner_tags`, and "
+        "the characters at which each word `starts` and `ends`",
         "instructions": "the same for the instruction list",
     },
     "flow_graphs": {
@@ -43,37 +43,37 @@ COLUMNS = {
         "pair_id": "unique in the table: the recipe's id, a colon, and the number of the pair in its recipe, from 0",
         "action_id": "the node of the action in `flow_graphs`",
         "action": "the action's words",
-        "object_id": "the node of the object; null where the flows name fewer objects than were annotated",
+        "object_id": "the node of the object; null if the flows name fewer objects than were annotated",
         "object": "the object's words; the product of an earlier action is called by that action",
         "object_tag": "the tag of that node",
-        "instruction": "the line of the instruction list in which the action stands",
+        "instruction": "the line of the instruction list with the action",
         "instruction_index": "its number, from 0",
-        "pre_frame": "the number of the frame before the action, from 1; null where there is none",
-        "post_frame": "the number of the frame after it, likewise",
-        "pre_image": "the frame before the action; null where there is none",
-        "post_image": "the frame after it, likewise",
+        "pre_frame": "the number of the frame before the action, from 1; null if there is none",
+        "post_frame": "the number of the frame after it; null if there is none",
+        "pre_image": "the frame before the action; null if there is none",
+        "post_image": "the frame after it; null if there is none",
     },
 }
-"""What every column of every table holds, for the card."""
+"""What every column of every table contains, for the card."""
 
 SOURCES = {
     "simulated": """\
 **This is simulated data.** Recipes, texts, graphs and pictures come from the simulated kitchen of the `recipeflow`
-project (`vrf kitchen`), made to be near the paper's dataset in form and statistics. Nobody wrote or cooked these
+project (`vrf kitchen`), made to resemble the paper's dataset in form and statistics. Nobody wrote or cooked these
 recipes, and results on them do not compare with the paper's.""",
     "official": f"""\
-The annotations are [the authors' own]({HOMEPAGE}), under the MIT licence. They were revised after the paper: they
-count 11,512 flows and 3,808 unique images where the paper has 11,291 and 3,824. They hold no text and no images. Texts
-and frames, as far as this build has them, were fetched from the recipes' pages and belong to their rights holders: see
-their terms before you pass this dataset on.""",
+The annotations are [the authors' own]({HOMEPAGE}), under the MIT license. They were revised after the paper: they
+count 11,512 flows and 3,808 unique images where the paper has 11,291 and 3,824. They contain no text and no images.
+Texts and frames, as far as this build has them, were fetched from the recipes' pages and belong to their rights
+holders: see their terms before you pass this dataset on.""",
 }
 ANNOTATORS = {"simulated": ["machine-generated"], "official": ["expert-generated"]}
 
-LICENCES = (
+LICENSES = (
     *("mit", "apache-2.0", "bsd-3-clause", "unlicense", "odc-by", "odbl", "pddl", "cc0-1.0", "unknown", "other"),
     *("cc-by-4.0", "cc-by-sa-4.0", "cc-by-nd-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0"),
 )
-"""Those of the Hub's licence ids that data usually come under; any other licence goes by its name."""
+"""The Hub's identifiers of the usual licenses of data; any other license is given by name."""
 
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B")
 
@@ -105,7 +105,7 @@ def make_card(
         path: What to pass to ``load_dataset``.
         infos: Features and sizes of every config.
         release: Where the data come from.
-        contents: What the rows hold.
+        contents: What the rows contain.
         left_out: How many recipes were left out because of problems.
     """
     return DatasetCard.from_template(
@@ -127,7 +127,7 @@ def make_card(
 
 def _metadata(infos: Mapping[str, DatasetInfo], release: ReleaseInfo) -> DatasetCardData:
     rows = max(map(count_rows, infos.values()))
-    license, license_name = _licence(release.licence)
+    license, license_name = _license(release.licence)
     tags = ["recipes", "cooking", "recipe-flow-graph", "state-change", "image-retrieval"]
     data = DatasetCardData(
         pretty_name=_pretty_name(release),
@@ -153,10 +153,10 @@ def _pretty_name(release: ReleaseInfo) -> str:
     return "Visual Recipe Flow" + (" (simulated)" if release.source == "simulated" else "")
 
 
-def _licence(licence: str | None) -> tuple[str, str | None]:
-    """The licence as the Hub spells it: one of its ids, or ``other`` with a name."""
+def _license(licence: str | None) -> tuple[str, str | None]:
+    """The license by the Hub's identifier, or ``other`` with a name."""
     spelled = re.sub(r"[^a-z0-9.]+", "-", (licence or "").lower()).strip("-") or "unknown"
-    return (spelled, None) if spelled in LICENCES else ("other", spelled)
+    return (spelled, None) if spelled in LICENSES else ("other", spelled)
 
 
 def _describe_source(release: ReleaseInfo) -> str:
@@ -170,6 +170,6 @@ def _describe_table(config: str, info: DatasetInfo) -> dict[str, Any]:
 
 
 def count_rows(info: DatasetInfo) -> int:
-    """How many rows a table has that was prepared."""
+    """How many rows a prepared table has."""
     assert info.splits is not None  # preparing it counted them
     return info.splits["train"].num_examples

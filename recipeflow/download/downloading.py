@@ -226,7 +226,7 @@ def _clear_half_texts(out: Path) -> None:
 
 @contextmanager
 def _writing_to(out: Path) -> Generator[None]:
-    """Keep other downloads out of the folder meanwhile, and tell a full disk as what it is."""
+    """Lock the folder against other downloads, and report a full disk as such."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         folder = os.open(out, os.O_RDONLY)

@@ -172,7 +172,7 @@ class Fetcher:
 
     @contextmanager
     def _open(self, url: str, headers: dict[str, str], ask_robots: bool = True) -> Generator[httpx2.Response]:
-        """The answer to a request, its body still to be read, after as many redirects as are decent."""
+        """The response to a request, its body still unread, after at most ``REDIRECTS`` redirects."""
         for _ in range(REDIRECTS + 1):
             if ask_robots:
                 self._ask_robots(url)

@@ -82,7 +82,7 @@ class Video:
         self.container.close()
 
     def _choose_stream(self) -> av.VideoStream:
-        """The first video stream, with its sampling step; a picture of the cover is none."""
+        """The first video stream, with its sampling step; a cover picture does not count."""
         cover = Disposition.attached_pic
         streams = [stream for stream in self.container.streams.video if not stream.disposition & cover]
         # FFmpeg has no decoder if the file ends within the first frame, and crashes when asked for frames then.
@@ -98,8 +98,8 @@ class Video:
         for other in self.container.streams:
             if other.index != streams[0].index:
                 other.discard = Discard.all
-        # Videos run side by side in processes. More threads here would take cores from each other, and hold back
-        # frames that a cut file then never gives.
+        # Videos are decoded in parallel processes. More threads here would compete for cores, and delay frames that a
+        # cut file then never returns.
         streams[0].codec_context.thread_count = 1
         return streams[0]
 

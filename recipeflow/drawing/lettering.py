@@ -16,7 +16,7 @@ LAST_LATIN = 0x17F
 
 @cache
 def japanese_font() -> Path:
-    """The font file of ``matplotlib-fontja``, which is found without importing it: that would change matplotlib."""
+    """The font file of ``matplotlib-fontja``, found without importing it, which would change matplotlib."""
     found = find_spec("matplotlib_fontja")
     if found is None or found.origin is None:
         raise MissingExtraError("expected matplotlib_fontja, found none; run pip install matplotlib-fontja")

@@ -107,7 +107,7 @@ def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
 
 
 def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:
-    """The paper's figures of a model on a fold."""
+    """The paper's metrics of a model on a fold."""
     return summarize_ranks(rank_targets(*embed_set(model, data), data.targets), len(data.candidates))
 
 

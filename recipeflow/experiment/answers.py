@@ -19,7 +19,7 @@ from safetensors.torch import load, save
 from recipeflow.errors import ReportError
 from recipeflow.evaluation.metrics import CHUNK
 
-if TYPE_CHECKING:  # who only reads answers need not wait for transformers
+if TYPE_CHECKING:  # reading answers does not need transformers
     from recipeflow.evaluation.ranking import Embedded, EvaluationSet
     from recipeflow.pairs.loading import Pairs
 
@@ -75,7 +75,7 @@ class Answers:
 
 @torch.no_grad()
 def collect_answers(embedded: Embedded, data: EvaluationSet, pairs: Pairs, fold: int) -> Answers:
-    """Keep what a model finds for the queries of its held-out fold."""
+    """Keep the answers to the queries of the held-out fold."""
     queries, images = embedded
     best = [(part @ images.T).topk(min(FOUND, len(images))) for part in queries.split(CHUNK)]
     scores, found = (torch.cat(parts) for parts in zip(*best, strict=True))

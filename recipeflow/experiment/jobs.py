@@ -69,7 +69,7 @@ class Experiment:
     inner: bool = False
 
     def features(self) -> FeatureTable:
-        """The features of the dataset's images, from the cache where they are there."""
+        """The features of the dataset's images, from the cache where possible."""
         return compute_features(
             self.dataset,
             backbone=self.backbone,
@@ -254,7 +254,7 @@ class JobRunner:
         }
 
     def _rank_unseen(self, model: VRFModel, run: Run, config: TrainingConfig) -> dict[str, float] | None:
-        """The figures of the queries that have no pre-action image, for a model that can do without."""
+        """The metrics of the queries without a pre-action image, for a model that can do without."""
         if "image" not in config.inputs or config.inputs == ("image",) or config.architecture == "paper":
             return None
         if run.eval_data is None or run.test_fold is None:
@@ -267,7 +267,7 @@ class JobRunner:
         return evaluate(model, asked.to(model.device)).as_dict()
 
     def _random_result(self, job: Job, config: TrainingConfig) -> dict[str, Any]:
-        """Blind guessing over the same candidates, for every row that has a post-action image."""
+        """Random guessing over the same candidates, for every row with a post-action image."""
         rows = self.pairs.rows((), split_folds(job.fold, self.experiment.inner)[1])
         candidates = len(self.pairs.images.post[rows].unique())
         ranks = random_ranks(len(rows), candidates, config.seed)

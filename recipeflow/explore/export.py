@@ -89,9 +89,9 @@ class _RecipeWriter:
         self.problems: list[ReleaseProblem] = []
 
     def write(self, number: int) -> None:
-        """Write the page data and the pictures of a recipe; a damaged picture is left out and told."""
+        """Write the page data and the pictures of a recipe; a damaged picture is left out and reported."""
         recipe, page = self.library.recipe(number), self.library.page(number)
-        assert recipe is not None and page is not None  # the index counts the recipes that are there
+        assert recipe is not None and page is not None  # the index counts the existing recipes
         written = [frame for frame in recipe.used_frames if self._write_picture(number, recipe, frame)]
         _write_data(self.folder, f"data/recipes/{number}", {**page, "pictures": written})
         self.recipes += 1

@@ -183,7 +183,7 @@ def intra_op_threads(count: int) -> Generator[None]:
 
 
 def in_lanes(work: Callable[[Item], Result], items: Iterable[Item], lanes: int) -> Generator[tuple[Item, Result]]:
-    """Work on items in so many threads at once, and yield each with its result as soon as it is done, in any order.
+    """Work on items in this many threads, and yield each with its result as soon as it is done, in any order.
 
     Only a few items are read ahead. After an error or an interruption no new item is started.
     """

@@ -89,10 +89,10 @@ class FeatureTable:
         pre: For each row of ``image_pairs`` the row of ``features`` of its pre-action image; -1 where that is null.
         post: The same for the post-action image.
         backbone: The timm name of the network.
-        weights: Where its weights came from, as ``VRFConfig.backbone_weights`` tells it.
-        precision: In which all features were computed, ``"fp32"`` or ``"bf16"``.
-        folder: The cache folder that holds them.
-        stats: What had to be done to get them.
+        weights: Where its weights came from, as in ``VRFConfig.backbone_weights``.
+        precision: Of all features, ``"fp32"`` or ``"bf16"``.
+        folder: The cache folder with them.
+        stats: What had to be computed.
     """
 
     views: torch.Tensor
@@ -133,7 +133,7 @@ class FeatureTable:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """All but the numbers, JSON-ready."""
+        """Everything except the features, for JSON."""
         about: dict[str, Any] = {"backbone": self.backbone, "weights": self.weights, "precision": self.precision}
         about |= {"feature_dim": self.features.shape[1], "views": len(self.views), "folder": str(self.folder)}
         return about | asdict(self.stats)
@@ -215,7 +215,7 @@ def _check_options(batch_size: int | None, precision: str, views: int) -> None:
         choices = ", ".join(map(str, NUMBERS))
         raise UsageError(f"expected a number of views among {choices}, found {views}; choose one of them")
     if batch_size is not None and batch_size < 1:
-        raise UsageError(f"expected a batch of at least one frame, found {batch_size}; give a number from 1")
+        raise UsageError(f"expected a batch of at least one frame, found {batch_size}; pass a number from 1")
     if precision not in (AUTO, *PRECISIONS):
         choices = ", ".join((AUTO, *PRECISIONS))
         raise UsageError(f"expected a precision, found {precision!r}; choose one of {choices}")
@@ -247,7 +247,7 @@ def weights_origin(backbone: str, weights: str | Path) -> str:
 
 
 def _open_caches(root: str | Path, backbone: str, origin: str, precision: str) -> dict[str, FeatureCache]:
-    """The caches that may serve, by precision."""
+    """The possible caches, by precision."""
     transform = transform_config(backbone) | {"decoding": "upright RGB"}
     wanted = PRECISIONS if precision == AUTO else (precision,)
     return {name: FeatureCache(root, CacheKey(backbone, origin, name, transform)) for name in wanted}
@@ -364,7 +364,7 @@ class _Job:
         return _Choice(precision, similarity)
 
     def _fastest(self, network: FrozenBackbone, pixels: torch.Tensor) -> str:
-        """The faster of the precisions that are near enough to fp32, by trial."""
+        """The faster of the precisions that are close enough to fp32, by trial."""
         if not has_native_bf16(self.device):
             self.announce(f"fp32: this {self.device.type} has no native bf16")
             return "fp32"

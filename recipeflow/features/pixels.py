@@ -101,7 +101,7 @@ class FramePixels:
 
     def _load(self, parts: list[_Part], transform: _Transform) -> Iterator[torch.Tensor]:
         self._rows  # noqa: B018  (opened here once, and not in every worker)
-        generator = torch.Generator()  # or the loader would draw from the global one, which training owns
+        generator = torch.Generator()  # or the loader would use the global one, which belongs to training
         dataset = _Parts(self, parts, transform)
         yield from DataLoader(dataset, batch_size=None, num_workers=self.workers, generator=generator)
 

@@ -25,7 +25,7 @@ def lay_out(graph: nx.MultiDiGraph) -> dict[str, Place]:
     rows: dict[str, float] = {}
     extents: dict[str, Extent] = {}
     shifts: dict[str, float] = {}
-    # What flows into a node has a smaller column, so that parts come before what they hang on.
+    # What flows into a node has a smaller column, so that children come before their parents.
     for node in sorted(graph, key=columns.__getitem__):
         extent = _pack(parts[node], extents, shifts)
         taken = [rows[part] + shifts[part] for part in parts[node]]

@@ -1,6 +1,6 @@
-"""What a model's card can rest on: the dataset it was trained on, its run, and an experiment with models like it.
+"""What a model's card is based on: the dataset it was trained on, its run, and an experiment with models like it.
 
-Figures come from the ``results.json`` of an experiment, or from the history of the run that trained the model.
+Metrics come from the ``results.json`` of an experiment, or from the history of the run that trained the model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recipeflow.errors import ModelFolderError
 from recipeflow.training.saved_model import HISTORY, SETTINGS
 
 WITHOUT_EFFECT = ("evaluate_every", "checkpoint_every")
-"""Settings of a run that make no difference to its model."""
+"""Settings of a run that do not change its model."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class TrainedOn:
 
     Attributes:
         repo_id: Its name on the Hub, if it is there.
-        source: What its release says of its source.
-        doubt: Why nobody checked that the model was trained on it; ``None`` where that was checked.
+        source: What its release says about its source.
+        doubt: Why it was not verified that the model was trained on it; ``None`` if it was.
     """
 
     repo_id: str | None = None
@@ -48,7 +48,7 @@ class Evidence:
         results: The ``results.json`` of an experiment with models like this one.
         row: The row of these results whose models take the same inputs as this one.
         training: How this model was trained, as its run recorded it.
-        figures: This model's own figures on the fold that was held out.
+        figures: This model's own metrics on the held-out fold.
     """
 
     results: dict[str, Any] | None = None
@@ -58,7 +58,7 @@ class Evidence:
 
 
 def read_evidence(config: VRFConfig, run: Path | None, results: Path | None) -> Evidence:
-    """What an experiment and a run say of a model.
+    """What an experiment and a run say about a model.
 
     Raises:
         ModelFolderError: If the results are of other models than this one.
@@ -90,7 +90,7 @@ def _find_like(results: Any, config: VRFConfig, training: Mapping[str, Any], pat
         theirs = {"backbone": results["settings"]["backbone"], **results["settings"]["training"]}
         row = next((row for row in results["rows"] if set(row["inputs"]) == set(config.inputs)), None)
     except (KeyError, TypeError) as error:
-        message = f"expected the results.json of `vrf experiment`, found another file in {path}; name that file"
+        message = f"expected the results.json of `vrf experiment`, found another file in {path}; pass that file"
         raise ModelFolderError(message) from error
     ours = {"backbone": config.backbone, "margin": config.margin, "negatives": config.negatives, **training}
     compared = (ours.keys() & theirs.keys()) - {"seed", *WITHOUT_EFFECT}
@@ -100,7 +100,7 @@ def _find_like(results: Any, config: VRFConfig, training: Mapping[str, Any], pat
         found.append(f"no row with {' + '.join(config.inputs)}")
     if row is None or found:
         raise ModelFolderError(
-            f"expected results of models like this one in {path}, found {', '.join(found)}; name the results of an "
+            f"expected results of models like this one in {path}, found {', '.join(found)}; pass the results of an "
             "experiment with its settings"
         )
     return row

@@ -29,7 +29,7 @@ FIGURES = {
 }
 
 SHOWN_ELSEWHERE = ("inputs", "margin", "negatives", "rows", "steps", "dataset", "backbone", "backbone_weights")
-"""Settings of a run that the card has in its table of the model, or that say nothing to a reader."""
+"""Settings of a run that the card's table of the model shows, or that mean nothing to a reader."""
 
 INPUTS = {"action": "an action verb", "object": "the object's name", "image": "a picture from before the action"}
 
@@ -37,11 +37,11 @@ EXAMPLE_WORDS = {
     "action": ("千切り", "切", "切り", "切る", "茹で", "混ぜ", "加え"),
     "object": ("キャベツ", "トマト", "きゅうり", "にんじん", "玉ねぎ", "卵"),
 }
-"""What a card may ask, best first; a model of other recipes is asked for its own most frequent words."""
+"""Words for a card's example, best first; a model of other recipes gets its own most frequent word."""
 
 
 def choose_examples(vocabulary: Mapping[str, int]) -> dict[str, str]:
-    """A verb and an object for the card, of the words that a model knows, which are numbered by frequency."""
+    """A verb and an object for the card, from a model's vocabulary, which is numbered by frequency."""
     frequent = sorted(vocabulary, key=vocabulary.__getitem__)[2:]  # after those for padding and for unknown words
     return {
         part: next((word for word in words if word in vocabulary), next(iter(frequent), words[0]))
@@ -50,7 +50,7 @@ def choose_examples(vocabulary: Mapping[str, int]) -> dict[str, str]:
 
 
 def make_default_card(config: VRFConfig, vocabulary: Mapping[str, int]) -> str:
-    """The card of a model that was just trained: without figures, and with code that names the folder it is in."""
+    """The card of a model that was just trained: without metrics, and with code that loads the folder it is in."""
     return str(make_model_card(config, ".", Evidence(), words=choose_examples(vocabulary)))
 
 
@@ -76,7 +76,7 @@ def make_model_card(
         picture: The file in the repository that shows queries and their answers.
         has_index: Whether the repository has pictures to search.
         calibration: What ``calibration.json`` says, if the model was calibrated.
-        license: Of the weights, as the Hub spells it, once somebody chose one.
+        license: License of the weights, by the Hub's identifier, if one was chosen.
         words: A verb and an object that the model knows, for the code in the card.
     """
     query = {**(words or choose_examples({})), "image": "before.jpg"}
@@ -117,7 +117,7 @@ def _metadata(
 
 
 def _base_model(config: VRFConfig) -> str | None:
-    """The backbone's repository, where its weights came from there."""
+    """The backbone's repository, if its weights came from there."""
     if not config.backbone_weights.startswith(f"{HUB_WEIGHTS}, "):
         return None
     pretrained = timm.get_pretrained_cfg(config.backbone)
@@ -125,7 +125,7 @@ def _base_model(config: VRFConfig) -> str | None:
 
 
 def _eval_results(config: VRFConfig, evidence: Evidence, trained_on: TrainedOn | None) -> list[EvalResult]:
-    """For the model-index: the mean over folds with its deviation, or this model's own figures."""
+    """For the model-index: the mean over folds with its deviation, or this model's own metrics."""
     deviations: Mapping[str, float | None] = {}
     if evidence.row is not None:
         figures, deviations = evidence.row["mean"], evidence.row["std"]
@@ -162,7 +162,7 @@ def _results(config: VRFConfig, evidence: Evidence, trained_on: TrainedOn | None
 
 
 def _calibration(about: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """How sure the model may be, where that was measured."""
+    """The quality of the confidences, if it was measured."""
     if about is None or "measured" not in about:
         return None
     measured, answered = about["measured"], about["measured"]["answered"]
@@ -178,7 +178,7 @@ def _calibration(about: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _incomplete(about: Mapping[str, Any]) -> str | None:
-    """The same of queries that lack a part, where the model can take such."""
+    """The same for queries that lack a part, if the model accepts such queries."""
     rows = [
         (
             name_kind(tuple(kind["without"])),

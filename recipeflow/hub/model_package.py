@@ -75,18 +75,18 @@ class ModelPackage:
         return is_official and (bool(self.pictures) or self.has_index())
 
     def has_index(self) -> bool:
-        """Whether pictures to search go along."""
+        """Whether there is an index."""
         return (self.folder / INDEX / INDEX_ABOUT).is_file()
 
     def has_default_card(self) -> bool:
-        """Whether the card is the one that `vrf train` writes, or there is none, so that nobody will miss it."""
+        """Whether the card is the one that `vrf train` writes, or missing, so that it can be replaced."""
         path = self.folder / CARD
         if not path.is_file():
             return True
         return path.read_text(encoding="utf-8") == make_default_card(self.config, _read_vocabulary(self.folder))
 
     def make_card(self, repo_id: str, results: Path | None, license: str) -> str:
-        """The card with what was measured."""
+        """The card with the measured results."""
         evidence = read_evidence(self.config, self.run, results)
         calibration = _read_calibration(self.folder)
         card = make_model_card(
@@ -131,7 +131,7 @@ def _read_calibration(model: Path) -> VRFCalibration | None:
 
 
 def _ask_index(model: Path) -> TrainedOn | None:
-    """What the model's index says of its dataset."""
+    """What the model's index says about its dataset."""
     path = model / INDEX / INDEX_ABOUT
     if not path.is_file():
         return None

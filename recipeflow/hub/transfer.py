@@ -210,7 +210,7 @@ def _has_content(source: Source, file: RepoFile) -> bool:
 def _commit(
     api: HfApi, kind: Kind, repo_id: str, files: Mapping[str, Source], changes: tuple[Change, ...], head: str
 ) -> str:
-    """Send what differs, and fail if someone else has pushed since we looked; the new revision."""
+    """Send the differences, and fail if someone else has pushed since we compared; return the new revision."""
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         CommitOperationAdd(c.path, files[c.path]) for c in changes if c.status in ("new", "changed")
     ]

@@ -72,7 +72,7 @@ class Step:
 
 
 class Wording(TypedDict, total=False):
-    """What a text may say of an action beside its objects: the last fields of ``Step``."""
+    """What a text may say about an action besides its objects: the last fields of ``Step``."""
 
     container: Phrase | None
     part: Phrase | None

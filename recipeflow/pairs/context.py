@@ -98,8 +98,8 @@ class RecipeHistory:
         """What was done to the object before, to what, and the states mentioned on the way."""
         for level in self.levels(action, entity):
             for earlier in level:
-                told = [other for other, label in self.incoming[earlier] if label in MANNER]
-                for entity_id in (earlier, *told):
+                mentioned = [other for other, label in self.incoming[earlier] if label in MANNER]
+                for entity_id in (earlier, *mentioned):
                     if entity_id != entity and (role := HISTORY_ROLES.get(self.tags[entity_id])):
                         yield role, entity_id
 
@@ -120,12 +120,12 @@ def describe_row(
         companions: The objects of the same action, this one among them.
         words: The words of every entity of the recipe; none where the release has no text.
     """
-    told = [
+    mentioned = [
         *history.manner(action),
         *(("together", other) for other in companions if other is not None and other != entity),
         *history.history(action, entity),
     ]
-    pairs = [(role, word) for role, entity_id in told for word in words.get(entity_id, ())]
+    pairs = [(role, word) for role, entity_id in mentioned for word in words.get(entity_id, ())]
     return tuple(dict.fromkeys(pairs))[:MOST_WORDS]
 
 

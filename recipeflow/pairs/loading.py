@@ -21,7 +21,7 @@ from recipeflow.features.pixels import FramePixels
 from recipeflow.pairs.context import Context, Picture, RecipeHistory, Words, describe_row, last_seen
 
 UNKNOWN_FRAME = 0
-"""Frames count from 1. Nothing is earlier than an image of which nobody knows when it was taken."""
+"""Frames count from 1. Nothing is earlier than an image of unknown time."""
 
 
 @dataclass(frozen=True)

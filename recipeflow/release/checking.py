@@ -72,7 +72,6 @@ def check_with_progress(release: Path) -> CheckReport:
 
 
 def print_problems(problems: Iterable[ReleaseProblem], console: Console) -> None:
-    """Print all problems, by kind."""
     for _, group in groupby(sorted(problems, key=lambda problem: problem.kind), lambda problem: problem.kind):
         _print_group(console, list(group))
 

@@ -120,7 +120,7 @@ class ReleaseWriter:
         without = [recipe_id for recipe_id, url in self.urls.items() if url is None]
         urls = [url for url in self.urls.values() if url is not None]
         if without and urls:
-            message = f"expected an address for every recipe or for none, found {len(without)} without"
+            message = f"expected a URL for every recipe or for none, found {len(without)} without"
             raise InvalidReleaseError([UrlListError(message, file=URLS, recipe=without[0])], ADVICE)
         self.annotations.write("}")
         if urls:

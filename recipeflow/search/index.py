@@ -40,7 +40,7 @@ from retrieval_vrf import (
 )
 
 EXACT_UP_TO: int = 200_000
-"""Candidates up to which every one is compared; beyond, FAISS looks only where the nearest are likely."""
+"""Up to this number of candidates the search is exact; above, FAISS searches only the most promising cells."""
 
 PROBED = 1 / 32
 """The share of cells that an approximate search visits."""

@@ -58,7 +58,7 @@ class Checkpoints:
 
 @contextmanager
 def report_save_errors(path: Path) -> Generator[None]:
-    """Say in one message that something could not be written, whichever library tried to."""
+    """Report in one message that something could not be written, whichever library tried."""
     try:
         yield
     except (OSError, RuntimeError, SafetensorError) as error:

@@ -1,4 +1,4 @@
-"""The names of what a run writes, and whether a folder holds a saved model.
+"""The names of what a run writes, and whether a folder contains a saved model.
 
 Without torch, so that a wrong name is refused at once.
 """
@@ -19,7 +19,7 @@ MODEL = "model"
 """The folder of the finished model, inside that of its run."""
 
 BEST = "best"
-"""The folder of the model that did best on the held-out fold, beside it."""
+"""The folder of the model that did best on the held-out fold, next to it."""
 
 SETTINGS = "training.json"
 HISTORY = "history.json"

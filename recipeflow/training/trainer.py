@@ -313,15 +313,15 @@ class VRFTrainer:
         self._checkpoint_due |= bool(every) and epoch % every == 0 and epoch < self.config.epochs
 
     def evaluate(self) -> dict[str, float]:
-        """The paper's figures on the evaluation data; the same in every process. The embeddings are kept."""
+        """The paper's metrics on the evaluation data; the same in every process. The embeddings are kept."""
         if self.eval_data is None:
-            raise UsageError("expected data to evaluate on, found none; give the trainer eval_data")
+            raise UsageError("expected data to evaluate on, found none; pass eval_data to the trainer")
         self.embedded = embed_set(self.model, self.eval_data)
         ranks = rank_targets(*self.embedded, self.eval_data.targets)
         return summarize_ranks(ranks, len(self.eval_data.candidates)).as_dict()
 
     def last_figures(self) -> dict[str, float]:
-        """The figures of the last evaluation; none where nothing was held out."""
+        """The metrics of the last evaluation; none if nothing was held out."""
         known = RetrievalMetrics.__dataclass_fields__
         return {name: value for name, value in self.state.history[-1].items() if name in known}
 
@@ -378,7 +378,7 @@ class VRFTrainer:
     # What a run leaves behind.
 
     def _check_settings(self) -> None:
-        """Refuse to resume, or to write over, a run that is not this one."""
+        """Refuse to resume or overwrite a different run."""
         if (output := self.output) is None:
             return
         settings = {**asdict(self.config), "rows": len(self.data), "steps": self.steps, **self.origin}
@@ -391,7 +391,7 @@ class VRFTrainer:
             others = ", ".join(f"{name} {found.get(name)} and not {settings.get(name)}" for name in names)
             raise OutputExistsError(
                 f"expected the run in {output} to have the same settings, found {others} in {path}; "
-                "go on with those, delete the folder, or choose another"
+                "use those settings, delete the folder, or choose another"
             )
         if self.accelerator.is_main_process:
             write_json(path, settings)

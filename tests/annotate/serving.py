@@ -63,7 +63,7 @@ class Client:
     def save(
         self, recipe: str, operation: dict, layer: str = "alice", base: int | None = None, name: str | None = None
     ):
-        """Send one operation, on the newest revision unless told otherwise."""
+        """Send one operation, on the newest revision by default."""
         base = self.document(recipe, layer)["revision"] if base is None else base
         body = {"uuid": name or str(uuid.uuid4()), "base": base, "operation": operation}
         return self.post(f"{document_path(recipe, layer)}/operations", body)

@@ -42,7 +42,7 @@ def test_in_and_out(release, tmp_path):
     assert (tmp_path / "brat" / f"{TEA.id}.ann").is_file()
 
 
-def test_what_is_told(release, tmp_path):
+def test_what_is_printed(release, tmp_path):
     db = tmp_path / "annotations.db"
     with pytest.raises(DatabaseError, match="found no file"):
         vrf("annotate-export", db, tmp_path / "out", "--layer", "alice")
@@ -59,7 +59,7 @@ def test_what_is_told(release, tmp_path):
         vrf("annotate", release, "--db", release / "annotations.db", "--no-browser")
 
 
-def test_a_port_that_is_taken_is_told(release, tmp_path):
+def test_a_port_that_is_taken_is_reported(release, tmp_path):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()

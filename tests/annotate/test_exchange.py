@@ -257,7 +257,7 @@ def test_a_release_that_changed_is_refused(release, workspace):
         workspace.import_folder(release)
 
 
-def test_broken_recipes_are_left_out_and_told(release, workspace):
+def test_broken_recipes_are_left_out_and_reported(release, workspace):
     edit_annotations(release, lambda raw: raw[EGG.id]["recipe_flows"][0].update(label="Eats"))
     imported = workspace.import_folder(release)
     assert imported.added == [SALAD.id, TEA.id]
@@ -340,7 +340,7 @@ def test_names_that_lead_out_of_an_import_are_refused(server, name):
     assert (status, answer["error"]["code"]) == (422, "recipe_id")
 
 
-def test_a_broken_release_in_the_page_is_told(server):
+def test_a_broken_release_in_the_page_is_reported(server):
     status, answer = server.post("/api/import/release", {"files": {"annotations.json": "{"}, "as": "recipes"})
     assert (status, answer["error"]["code"]) == (422, "release")
     assert answer["error"]["detail"]["problems"][0]["kind"] == "BrokenJSONError"

@@ -254,7 +254,7 @@ def test_everything_can_be_accepted_from_bare_words():
     assert {entity.origin for entity in after.entities} == {flow.origin for flow in after.flows} == {"model"}
 
 
-def test_accepting_leaves_what_is_there_unless_told():
+def test_accepting_keeps_what_exists_unless_asked_to_replace_it():
     document, _ = do(blank_document(SALAD), "tag", section=0, line=0, start=0, end=1, tag="T")
     items = listed(DOCUMENT, "ne:0-0-0:", "ne:0-2-0:", "fg:0-0-0>")
     after, effects = do(document, "accept", origin="model", items=items)

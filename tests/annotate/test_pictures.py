@@ -32,7 +32,7 @@ def near(one, other) -> bool:
     return all(abs(a - b) < 12 for a, b in zip(one, other, strict=True))
 
 
-def test_a_film_is_what_lies_there(folder, tmp_path):
+def test_a_film_is_the_files_of_its_folder(folder, tmp_path):
     film = read_film(folder)
     assert film.numbers == tuple(number for number in range(1, 74) if number != 60)
     assert (film.width, film.height, film.cell, film.sheets) == (48, 32, (128, 85), 2)

@@ -40,7 +40,7 @@ def locked(workspace):
 
 
 def ask(server, method="GET", path="/api/session", body=None, **headers):
-    """A request with exactly these headers, which no client library mends on its way."""
+    """A request with exactly these headers, which no client library corrects."""
     connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=30)
     connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
     for name, value in headers.items():

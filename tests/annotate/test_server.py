@@ -122,7 +122,7 @@ def test_saving_undoing_and_redoing(server, layer):
     assert server.document(TEA.id, layer)["revision"] == 3
 
 
-def test_a_conflict_tells_what_happened_and_loses_nothing(server, layer):
+def test_a_conflict_says_what_happened_and_loses_nothing(server, layer):
     first = {"op": "done", "step": "words", "done": True}
     second = {"op": "done", "step": "flows", "done": True}
     assert server.save(EGG.id, first, layer, 0, f"{layer}-1")[0] == 200
@@ -174,7 +174,7 @@ def test_numbers_beyond_all_bounds(server, layer):
     assert failing(server, f"/api/frames/{TEA.id}/{2**70}.jpg") == (404, "no_frame")
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost(server, layer):
+def test_a_full_disk_is_reported_and_nothing_is_lost(server, layer):
     connection = server.workspace.store.connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     operation = {"op": "reject", "origin": "model", "keys": ["x" * 200_000]}

@@ -175,7 +175,7 @@ def test_many_threads_never_find_it_locked(store):
         assert keys == {f"{number}-{step}" for number in range(parity, 16, 2) for step in range(5)}
 
 
-def test_a_second_writer_is_told_and_readers_are_welcome(store, path):
+def test_a_second_writer_is_refused_and_readers_are_welcome(store, path):
     with pytest.raises(DatabaseInUseError, match="expected to be the only process that writes"):
         Store(path)
     store.save(SALAD.id, ALICE, 0, "a1", REMOVE)
@@ -191,7 +191,7 @@ def test_the_lock_of_a_dead_process_is_gone(path):
     Store(path).close()
 
 
-def test_a_damaged_database_is_told(path, store):
+def test_a_damaged_database_is_reported(path, store):
     for number in range(60):
         store.save(SALAD.id, ALICE, number, f"a{number}", {"op": "done", "step": "words", "done": number % 2 == 0})
     store.close()
@@ -203,7 +203,7 @@ def test_a_damaged_database_is_told(path, store):
         Store(path)
 
 
-def test_a_log_that_does_not_fit_is_told(path, store):
+def test_a_log_that_does_not_fit_is_reported(path, store):
     store.save(SALAD.id, ALICE, 0, "a1", {"op": "remove", "entity": "0-0-0"})
     store.close()
     with sqlite3.connect(path) as connection:

@@ -37,7 +37,7 @@ def find_chromium() -> str | None:
 
 
 def has_japanese_font() -> bool:
-    """Whether text in Japanese would be drawn with letters instead of boxes; True where nobody can tell."""
+    """Whether text in Japanese would be drawn with letters instead of boxes; True if that is unknown."""
     if shutil.which("fc-list") is None:
         return True
     return bool(subprocess.run(["fc-list", ":lang=ja"], capture_output=True, text=True, check=False).stdout.strip())

@@ -7,7 +7,7 @@ from tests.annotate.serving import AnnotationServer
 from tests.browser.annotating import drag, draw_flow, entity, expect_saved, open_step, set_side, word
 from tests.making import SALAD, TEA, make_release
 
-REFUSED = "422 \\(Unprocessable"  # which the browser itself tells on the console
+REFUSED = "422 \\(Unprocessable"  # which the browser itself prints on the console
 LAYERS = ("keys", "words", "flows", "refused", "frames", "objects")
 
 

@@ -125,7 +125,7 @@ def test_picking_an_arc(page, address):
     assert page.evaluate("() => window.picked.label") == "Targ"
 
 
-def test_tags_can_be_read_and_told_apart(page, address):
+def test_tags_can_be_read_and_distinguished(page, address):
     """Text on every tag's ground has a contrast of 4.5:1 or more, and no two tags share ground and edge."""
     page.goto(address)
     colours = page.evaluate("""() => ["F","T","D","Q","Ac","Af","Sf","St"].map((tag) => {

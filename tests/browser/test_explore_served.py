@@ -94,7 +94,7 @@ def test_the_largest_official_graph_is_readable(page, bare):
 def test_the_largest_official_recipe_shows_all_its_flows(page, bare):
     page.goto(f"{bare}/#/recipe/{LARGEST}")
     expect(page.locator(".arc")).to_have_count(113)
-    expect(page.locator(".notice")).to_contain_text("word ids for names")
+    expect(page.locator(".notice")).to_contain_text("word ids its names")
     expect(page.locator(".pair-list .missing").first).to_be_visible()
     assert page.locator(".pair-list img").count() == 0
     page.goto(f"{bare}/#/recipe/{LARGEST}/trail")

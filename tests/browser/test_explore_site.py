@@ -106,13 +106,13 @@ def test_a_recipe_has_words_entities_arcs_and_pairs(page, site):
     expect(page.locator(".arc")).to_have_count(len(SALAD.flows))
     expect(page.locator(".pair")).to_have_count(len(SALAD.state_changes))
     expect(page.locator('.entity[data-entity="1-0-2"]')).to_have_attribute("data-english", "cucumber")
-    # One object has no image before, one none after, and one none at all: each is told, none is faked.
+    # One object has no image before, one none after, and one none at all: each is reported, none is faked.
     expect(page.locator(".pair-list .missing")).to_have_count(4)
     expect(page.get_by_role("img", name="salt 塩 before: 入れ: no image was annotated")).to_be_visible()
     wait_for_pictures(page, ".pair img", 10)
 
 
-def test_a_frame_that_is_gone_is_told_by_its_number(page, site):
+def test_a_frame_that_is_gone_is_reported_by_its_number(page, site):
     open_recipe(page, site, TEA)
     missing = page.get_by_role("img", name="frame 2 is annotated, but not in this release")
     expect(missing.first).to_have_text("frame 2")
@@ -253,7 +253,7 @@ def test_addresses_of_nothing_say_so(page, site):
     expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
 
 
-def test_an_index_that_is_gone_is_told(page, site, expected_complaints):
+def test_an_index_that_is_gone_is_reported(page, site, expected_complaints):
     expected_complaints.append("ERR_FAILED")
     page.route("**/data/index/0.js", lambda route: route.abort())
     page.goto(site)

@@ -68,7 +68,7 @@ def test_words_alone_are_asked_of_models_that_can_take_them(space):
     assert "nearest of" in words and "needs a picture" in picture and "only the words" in both
 
 
-def test_unknown_words_and_missing_ones_are_told(space):
+def test_unknown_words_and_missing_ones_are_reported(space):
     space.get_by_label("Verb").fill("<b>揚げ</b>")
     space.get_by_label("Verb").press("Enter")
     search(space)
@@ -78,7 +78,7 @@ def test_unknown_words_and_missing_ones_are_told(space):
     expect(space.get_by_text("needs a verb and an object")).to_be_visible(timeout=ANSWER)
 
 
-def test_a_file_that_is_no_picture_is_told(space, tmp_path):
+def test_a_file_that_is_no_picture_is_reported(space, tmp_path):
     (tmp_path / "notes.png").write_bytes(b"not a picture")
     space.locator("input[type=file]").first.set_input_files(tmp_path / "notes.png")
     expect(space.get_by_role("img", name="The picture from before")).to_be_attached(timeout=ANSWER)

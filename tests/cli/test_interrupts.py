@@ -29,18 +29,18 @@ def interrupt(folder, *arguments, when) -> str:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=120)
+    _, printed = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert "Traceback" not in told
-    return told.strip().splitlines()[-1]
+    assert "Traceback" not in printed
+    return printed.strip().splitlines()[-1]
 
 
 def test_workers_of_the_kitchen_leave_it_to_their_parent(tmp_path):
     def cooking():
         return any(tmp_path.glob(".out.*.partial/recipes/*"))
 
-    told = interrupt(tmp_path, "kitchen", "out", "--recipes", 100, "--workers", 2, when=cooking)
-    assert told == "interrupted; what was there before is intact"
+    printed = interrupt(tmp_path, "kitchen", "out", "--recipes", 100, "--workers", 2, when=cooking)
+    assert printed == "interrupted; what was there before is intact"
     assert list(tmp_path.glob("*out*")) == []
 
 
@@ -50,8 +50,8 @@ def test_workers_of_a_build_leave_it_to_their_parent(tmp_path):
     def building():
         return any(tmp_path.glob(".vrf.*.partial/recipes/*"))
 
-    told = interrupt(tmp_path, "build", "release", "--num-proc", 2, when=building)
-    assert told == "interrupted; what was there before is intact"
+    printed = interrupt(tmp_path, "build", "release", "--num-proc", 2, when=building)
+    assert printed == "interrupted; what was there before is intact"
     assert list(tmp_path.glob("*vrf*")) == []
 
 
@@ -62,10 +62,10 @@ def test_an_experiment_says_how_to_resume(tmp_path):
     def working():
         return any((tmp_path / "exp").rglob("*.json"))
 
-    told = interrupt(
+    printed = interrupt(
         tmp_path, "experiment", table.folder, "--out", "exp", "--rows", "text", "--workers", 2, *source, when=working
     )
-    assert told == "interrupted; finished jobs are kept in exp: run the same command again to resume"
+    assert printed == "interrupted; finished jobs are kept in exp: run the same command again to resume"
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ def test_some_recipes_may_be_without_state_changes(tmp_path):
     }
 
 
-def test_no_state_change_at_all_is_told_since_datasets_cannot_load_an_empty_table(tmp_path):
+def test_no_state_change_at_all_is_reported_since_datasets_cannot_load_an_empty_table(tmp_path):
     release = make_release(tmp_path / "release", [replace(TEA, state_changes=())])
     with pytest.raises(UsageError, match=r"at least one state change.*without a build: VRFDataset"):
         build_dataset(release, tmp_path / "vrf")
@@ -194,7 +194,7 @@ def test_a_release_inside_the_output_is_refused_not_deleted(release, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"), [({"max_shard_size": "much"}, "500MB"), ({"num_proc": 0}, "at least one process")]
 )
-def test_wrong_options_are_told_before_any_work(release, tmp_path, options, message):
+def test_wrong_options_are_reported_before_any_work(release, tmp_path, options, message):
     with pytest.raises(UsageError, match=message):
         build_dataset(release, tmp_path / "vrf", **options)
     assert not (tmp_path / "vrf").exists()

@@ -54,6 +54,6 @@ def test_every_change_of_what_training_reads_changes_it(dataset, name):
     assert dataset_digest(dataset) != before
 
 
-def test_what_is_no_dataset_is_told(tmp_path):
+def test_what_is_no_dataset_is_reported(tmp_path):
     with pytest.raises(DatasetFolderError, match="vrf build"):
         dataset_digest(tmp_path)

@@ -137,10 +137,10 @@ def test_a_run_that_is_stopped_in_a_video_goes_on_there(tmp_path, kitchen, cooke
     partial = tmp_path / "out/recipes" / cooked[1].recipe.id / ".video.mp4.partial"
     wait_for_bytes(partial, 50_000)
     process.send_signal(number)
-    _, told = process.communicate(timeout=30)
+    _, printed = process.communicate(timeout=30)
     if number == signal.SIGINT:
         assert process.returncode == 130
-        assert told.strip() == "interrupted; run the same command again to resume: nothing is fetched twice"
+        assert printed.strip() == "interrupted; run the same command again to resume: nothing is fetched twice"
     there, total = partial.stat().st_size, len(site.contents[path].body)
     assert 50_000 <= there < total
     assert check_release(tmp_path / "out") == []
@@ -220,7 +220,7 @@ def test_a_page_without_a_recipe_or_a_video_is_named(tmp_path, kitchen, cooked, 
     assert fetch(tmp_path / "out", kitchen, site).ok
 
 
-def test_a_video_that_is_too_large_or_broken_is_told(tmp_path, kitchen, cooked, site):
+def test_a_video_that_is_too_large_or_broken_is_reported(tmp_path, kitchen, cooked, site):
     site.contents[video_path(cooked[0])] = Content(b"no video at all", "video/mp4")
     limit = min(len(site.contents[video_path(recipe)].body) for recipe in cooked[1:])
     report = fetch(tmp_path / "out", kitchen, site, video_limit=limit)
@@ -250,7 +250,7 @@ def test_half_a_text_that_a_killed_run_left_is_written_again(tmp_path, kitchen, 
     assert check_release(tmp_path / "out") == []
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, kitchen, site, monkeypatch):
+def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path, kitchen, site, monkeypatch):
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -167,7 +167,7 @@ def test_a_truncated_video_is_kept_if_every_annotated_frame_is_there(salad):
     assert outcome.state == "truncated"
     assert outcome.reason.startswith(f"recipes/{SALAD.id}/video.mp4 is cut short after ")
     assert 7 <= outcome.frames <= 8
-    assert sample_recipe(salad) == outcome, "which is told again, though nothing is done"
+    assert sample_recipe(salad) == outcome, "which is reported again, though nothing is done"
     assert check_release(salad.release) == []
     cut(salad, 30)
     with pytest.raises(ShortVideoError, match=rf"recipe {SALAD.id}, .*expected frame 7, .*cut short .*vrf download"):
@@ -187,7 +187,7 @@ def test_a_video_that_is_too_short_gives_no_frames_at_all(salad):
     assert check_release(salad.release) == []
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(salad, monkeypatch):
+def test_a_full_disk_is_reported_and_leaves_nothing(salad, monkeypatch):
     def refuse(path: Path, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

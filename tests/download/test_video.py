@@ -73,7 +73,7 @@ def test_a_variable_frame_rate_is_counted_and_not_timed(tmp_path):
     assert list(numbers.values()) == list(range(0, 120, video.step))
     assert numbers == sample_with_opencv(path)
     by_time = [next(i for i, time in enumerate(times) if time >= n * 1000 / 3) for n in range(len(numbers))]
-    assert by_time != list(numbers.values()), "this video tells the two apart"
+    assert by_time != list(numbers.values()), "this video distinguishes the two"
 
 
 @pytest.mark.parametrize("mirrored", [False, True])
@@ -123,7 +123,7 @@ def test_wherever_a_video_is_cut_its_frames_keep_their_numbers(web_video, share,
         return
     assert numbers == {number: number - 1 for number in range(1, len(numbers) + 1)}
     assert 0 < video.decoded == len(numbers) <= 110
-    # A file that ends between two fragments is whole, as far as it can tell.
+    # A file that ends between two fragments is complete, as far as it shows.
     assert video.truncated == (len(numbers) < 110) or b"moof" in data
 
 

@@ -1,4 +1,4 @@
-"""A model is measured on folds that it has not seen, or somebody is told."""
+"""A model is measured on folds that it has not seen, or a warning says so."""
 
 import pytest
 

@@ -91,7 +91,7 @@ def test_the_folds_of_an_unseen_release_have_candidates_of_their_own(kitchens):
     assert figures["std"]["recall_at_5"] == pytest.approx(torch.tensor(recalls).double().std().item())
 
 
-def test_figures_of_recipes_that_were_trained_on_are_told(kitchens):
+def test_figures_of_recipes_that_were_trained_on_are_reported(kitchens):
     first = kitchens.folder / "first"
     assert "warning" not in kitchens.vrf("evaluate", first, "--fold", HELD_OUT).stderr
     seen = kitchens.vrf("evaluate", first, "--fold", 5)

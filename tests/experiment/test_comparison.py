@@ -68,7 +68,7 @@ def test_the_table_has_every_fold_and_the_mean(tmp_path):
     assert "R@5 x 1.21, p = 0.500" in comparison_notes(comparisons)
 
 
-def test_what_cannot_be_compared_is_told(tmp_path):
+def test_what_cannot_be_compared_is_reported(tmp_path):
     one = write_results(tmp_path / "one", {0: 70.0})
     with pytest.raises(UsageError, match="same images and folds"):
         compare_experiments(one, write_results(tmp_path / "two", {0: 70.0}, data="other"))

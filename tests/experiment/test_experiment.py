@@ -170,7 +170,7 @@ def test_choosing_settings_leaves_the_held_out_fold_alone(experiment, out, tmp_p
     assert kept["rows"] == tested["rows"]  # fold 1 is what settings for fold 0 are chosen on
 
 
-def test_unknown_names_are_told_with_the_known_ones():
+def test_unknown_names_are_reported_with_the_known_ones():
     with pytest.raises(UsageError, match="paper, fast, best"):
         get_preset("slow")
     with pytest.raises(UsageError, match="none, modifiers, history"):
@@ -184,16 +184,16 @@ def test_unknown_names_are_told_with_the_known_ones():
     assert parse_folds("3,4") == [3, 4] and len(parse_folds("")) == 10
 
 
-def test_a_worker_that_dies_is_told_and_finished_jobs_are_kept(experiment, tmp_path):
+def test_a_worker_that_dies_is_reported_and_finished_jobs_are_kept(experiment, tmp_path):
     command = [sys.executable, "-m", "recipeflow.cli", "experiment", experiment.dataset, "--cache", experiment.cache]
     command += ["--preset", "paper", "--rows", "random,both", "--folds", "0,1", "--workers", "3", "--out", tmp_path]
     process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True, cwd=ROOT)
     finished = tmp_path / Job("random", 0).file
     wait_until(lambda: finished.exists() or process.poll() is not None)
     os.kill(find_worker(process.pid), signal.SIGKILL)
-    _, told = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "finished jobs are kept" in told and "Traceback" not in told
+    assert "finished jobs are kept" in printed and "Traceback" not in printed
     assert finished.exists() and not (tmp_path / "results.json").exists()
 
 

@@ -49,8 +49,8 @@ def page(reported) -> Page:
 def test_the_experiment_writes_a_page_with_every_section(page):
     ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
     assert {"table", "recall", "ranks", "learning", "queries", "verb", "ingredient", "map", "made"} <= ids
-    for told in ("149.00", "37.01", "verb + object + image", "no evidence for the paper's claim", "test_resnet"):
-        assert told in page.text
+    for text in ("149.00", "37.01", "verb + object + image", "no evidence for the paper's claim", "test_resnet"):
+        assert text in page.text
     assert "What is missing" not in page.text
 
 
@@ -63,7 +63,7 @@ def test_the_page_needs_nothing_and_runs_nothing(page, reported):
     assert (reported.folder / "report.html").stat().st_size < 5_000_000
 
 
-def test_every_picture_is_told_in_words(page):
+def test_every_picture_is_described_in_words(page):
     pictures = page.all("img")
     assert len(pictures) > 20 and all(len(picture["alt"]) > 10 for picture in pictures)
     assert any("切" in picture["alt"] or "加え" in picture["alt"] for picture in pictures)
@@ -83,10 +83,10 @@ def test_words_of_a_release_are_text_and_never_markup(reported, tmp_path):
     assert page.text.count("<script>document.title") > 10
 
 
-# What is missing is told.
+# What is missing is reported.
 
 
-def test_jobs_of_earlier_versions_are_told(reported, tmp_path):
+def test_jobs_of_earlier_versions_are_reported(reported, tmp_path):
     folder = reported.copy(tmp_path / "old")
     path = folder / job_file("both", 1)
     figures = json.loads(path.read_text())
@@ -125,7 +125,7 @@ def test_without_the_dataset_there_are_figures_only(reported, tmp_path):
     assert "pass it with vrf report --dataset" in write_report(folder).read_text(encoding="utf-8")
 
 
-def test_a_damaged_picture_is_told_in_its_place(reported, tmp_path):
+def test_a_damaged_picture_is_reported_in_its_place(reported, tmp_path):
     broken = {"bytes": b"no picture at all", "path": "x.jpg"}
     torn = change_columns(reported.dataset, tmp_path / "vrf", "image_pairs", pre_image=broken)
     page = Page(write_report(reported.folder, torn, tmp_path / "torn.html").read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ def everywhere(number):
     return True
 
 
-def test_an_entry_tells_what_is_in_a_recipe():
+def test_an_entry_says_what_is_in_a_recipe():
     entry = catalogue_entry(SALAD, GLOSSARY, everywhere)
     assert (entry.title, entry.english) == (SALAD.title, "salad of cucumber and tomato")
     assert entry.ingredients == ["きゅうり", "ミニトマト", "塩"]

@@ -61,7 +61,7 @@ def test_large_pictures_become_small_and_small_ones_stay():
     assert page_picture(large, "x") is large
 
 
-def test_pictures_that_are_missing_or_damaged_are_told(release, tmp_path):
+def test_pictures_that_are_missing_or_damaged_are_reported(release, tmp_path):
     frames = release / "recipes" / EGG.id / "frames"
     (frames / "frame_2.jpg").unlink()
     (frames / "frame_4.jpg").write_bytes(b"no picture")

@@ -74,7 +74,7 @@ def test_the_official_annotations_have_neither_text_nor_pictures(official):
 
 
 @pytest.mark.parametrize("kind", ["foreign", "empty", "missing", "file"])
-def test_what_is_no_source_is_told_with_a_way_out(tmp_path, kind):
+def test_what_is_no_source_is_reported_with_a_way_out(tmp_path, kind):
     folder = tmp_path / "folder"
     if kind == "foreign":
         (folder / "recipes").mkdir(parents=True)
@@ -132,7 +132,7 @@ def test_a_table_without_a_column_is_refused(damaged):
         list(open_source(damaged).recipes())
 
 
-def test_a_recipe_that_does_not_hold_together_is_told_and_the_others_are_shown(damaged):
+def test_a_recipe_that_does_not_hold_together_is_reported_and_the_others_are_shown(damaged):
     def dangle(table):
         rows = table.to_pylist()
         rows[1]["edges"][0]["end"] = "1-9-9"

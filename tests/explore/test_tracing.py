@@ -79,7 +79,7 @@ CUT_TOGETHER = make_recipe(
 )
 
 
-def test_what_was_cut_together_is_told_apart_by_name():
+def test_what_was_cut_together_is_distinguished_by_name():
     trails = trails_of(CUT_TOGETHER)
     assert [verb for verb, *_ in trails["水菜"]] == ["切り", "さらし", "盛り"]
     assert [verb for verb, *_ in trails["レタス"]] == ["切り", "盛り"]

@@ -161,11 +161,11 @@ def test_a_damaged_entry_is_found_and_computed_again(built: Path, weights: Path,
     lost = {"torn": 1, "cut": 2, "empty": len(data) // size}.get(what, 1)
     file.write_bytes(data[: {"torn": len(data) - 5, "cut": len(data) - size * 2, "empty": 0}.get(what, len(data))])
     lines = []
-    mended = compute(built, weights, tmp_path, announce=lines.append)
-    assert mended.stats.computed == lost
-    assert mended.stats.damaged == (what in ("feature", "checksum"))
+    repaired = compute(built, weights, tmp_path, announce=lines.append)
+    assert repaired.stats.computed == lost
+    assert repaired.stats.damaged == (what in ("feature", "checksum"))
     assert any(" damaged" in line for line in lines) == (what in ("feature", "checksum"))
-    torch.testing.assert_close(mended.features, whole.features, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(repaired.features, whole.features, rtol=1e-4, atol=1e-5)
     assert compute(built, weights, tmp_path).stats.computed == 0
 
 
@@ -253,7 +253,7 @@ def test_a_cache_that_is_not_what_its_name_says_is_refused(built: Path, weights:
     about.write_text(json.dumps(original | {"weights_sha256": "0"}))
     assert compute(built, weights, tmp_path).stats.computed == 0
     next(table.folder.glob("*.rows")).unlink()
-    with pytest.raises(FeatureCacheError, match="others under the same name"):
+    with pytest.raises(FeatureCacheError, match="others with the same name"):
         compute(built, weights, tmp_path)
     with pytest.raises(FeatureCacheError, match=f"pass {re.escape(str(tmp_path))}"):
         compute(built, weights, table.folder)
@@ -261,7 +261,7 @@ def test_a_cache_that_is_not_what_its_name_says_is_refused(built: Path, weights:
         compute(built, weights, weights)
 
 
-def test_a_full_disk_is_told_and_keeps_what_was_written(weights: Path, tmp_path: Path):
+def test_a_full_disk_is_reported_and_keeps_what_was_written(weights: Path, tmp_path: Path):
     pictures = [picture(number) for number in range(12)]
     pairs = write_pairs(tmp_path / "vrf", pictures, pictures)
     size = record_type(WIDTH).itemsize

@@ -79,7 +79,7 @@ def test_more_views_cost_only_what_is_new_and_one_decoding(pairs, weights, tmp_p
     before = {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
     decoded.clear()
     four = compute(pairs, weights, cache, views=4)
-    assert len(decoded) == 3 == four.stats.computed  # once a frame, for all three new views
+    assert len(decoded) == 3 == four.stats.computed  # once per frame, for all three new views
     assert torch.equal(four.views[0], one.features)
     assert {path: path.read_bytes() for path in before} == before
     assert len(list(cache.iterdir())) == 4

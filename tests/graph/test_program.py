@@ -341,8 +341,8 @@ def test_the_command_surveys_a_release(official):
 
 def test_the_documentation_lists_every_recipe_without_one_dish(official):
     survey = survey_programs(map(make_program, read_release(official)))
-    told = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
-    listed = dict(re.findall(r"([0-9a-f-]{36})  ([0-9-]+, [0-9-]+)", told))
+    page = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"([0-9a-f-]{36})  ([0-9-]+, [0-9-]+)", page))
     assert listed == {recipe: ", ".join(actions) for recipe, actions in survey.leftovers.items()}
 
 

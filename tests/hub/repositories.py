@@ -12,7 +12,7 @@ LARGE = (".parquet", ".safetensors", ".arrow", ".faiss", ".bin", ".png", ".jpg")
 
 
 class Refusal(Exception):
-    """An answer that is an error: its status, the code by which clients tell errors apart, and a message."""
+    """An answer that is an error: its status, the code by which clients distinguish errors, and a message."""
 
     def __init__(self, status: int, message: str, code: str | None = None, commit: str | None = None):
         super().__init__(message)

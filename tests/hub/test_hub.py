@@ -67,7 +67,7 @@ def test_only_known_files_are_ours():
         assert not MODELS.owns(path)
 
 
-def test_a_push_is_told_in_one_line_and_as_a_table():
+def test_a_push_is_reported_in_one_line_and_as_a_table():
     changes = (Change("a.parquet", 1000, "new"), Change("b.json", 10, "same"), Change("c.parquet", 5, "deleted"))
     planned = Push("lab/vrf", "https://huggingface.co/datasets/lab/vrf", True, None, changes)
     assert planned.summary() == (

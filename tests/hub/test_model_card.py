@@ -58,7 +58,7 @@ def test_results_stand_with_deviations_beside_the_papers(results, run):
     assert "| learning rate | 0.0001 |" in card.text and "| seed | 3 |" in card.text
 
 
-def test_the_card_tells_the_fold_that_was_held_out_and_no_digest(run):
+def test_the_card_shows_the_fold_that_was_held_out_and_no_digest(run):
     origin = {"dataset": "0123abcd" * 8, "held_out_fold": 3, "backbone": BACKBONE, "backbone_weights": "file"}
     (run / "training.json").write_text(json.dumps({**TRAINING, **origin}))
     card = make_model_card(small_config(), "lab/model", read_evidence(small_config(), run, None))
@@ -134,7 +134,7 @@ def test_the_hub_learns_the_task_and_the_backbones_repository_where_it_is_from_t
         assert (metadata["pipeline_tag"], metadata.get("base_model")) == ("image-feature-extraction", base)
 
 
-def test_a_single_run_tells_its_own_figures(run):
+def test_a_single_run_shows_its_own_figures(run):
     evidence = read_evidence(small_config(), run, None)
     card = make_model_card(small_config(), "lab/model", evidence)
     assert "### 300 queries, 290 candidates" in card.text
@@ -151,15 +151,15 @@ def test_nothing_measured_is_nothing_told():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "found"),
     [
         ({"backbone": "test_vit"}, "backbone test_resnet and not test_vit"),
         ({"margin": 0.2}, "margin 0.1 and not 0.2"),
         ({"use_action": False}, r"no row with object \+ image"),
     ],
 )
-def test_results_of_other_models_are_refused(results, change, told):
-    with pytest.raises(ModelFolderError, match=f"expected results of models like this one.*{told}"):
+def test_results_of_other_models_are_refused(results, change, found):
+    with pytest.raises(ModelFolderError, match=f"expected results of models like this one.*{found}"):
         read_evidence(small_config(**change), None, results)
 
 
@@ -200,7 +200,7 @@ def test_the_card_speaks_of_what_is_not_the_papers():
     other = text_of(small_config(**settings, context="history", loss="contrastive", temperature=0.05))
     row = "residual, not the paper's: 12 hidden dimensions, dropout 0.2, 0.3 of an image's feature"
     assert f"|\n| architecture | {row} |\n| context | the action's modifiers," in other
-    assert "the object's history, read off the flow graph |\n| backbone |" in other
+    assert "the object's history, from the flow graph |\n| backbone |" in other
     assert 'contexts=[{"modifier": ["薄く"], "destination": ["ボウル"]}]' in other
     assert "| loss | contrastive over the mini-batch, not the paper's, temperature 0.05 |" in other
     assert "context" not in text_of(small_config(**settings))

@@ -39,7 +39,7 @@ def test_an_older_revision_can_be_had_and_nothing_is_replaced_unasked(here, tiny
         pull_dataset("lab/vrf", folder, revision=first.commit)
     pull_dataset("lab/vrf", folder, revision=first.commit, overwrite=True)
     assert all_files(folder).keys() == latest.keys() and all_files(folder) != latest
-    with pytest.raises(HubNotFoundError, match="found none of that name"):
+    with pytest.raises(HubNotFoundError, match="found none with that name"):
         pull_dataset("lab/vrf", folder, revision="v9", overwrite=True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("mine")

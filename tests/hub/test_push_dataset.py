@@ -130,7 +130,7 @@ def test_a_stopped_push_leaves_the_old_revision_whole_and_goes_on(hub, here, dat
     assert paths(hub) == {str(path.relative_to(dataset)) for path in dataset.rglob("*") if path.is_file()}
 
 
-def test_storage_that_breaks_off_is_told_and_the_push_can_be_run_again(here, tiny):
+def test_storage_that_breaks_off_is_reported_and_the_push_can_be_run_again(here, tiny):
     here.state.uploads.allowed, here.state.uploads.fault = 1, "refuse"
     with pytest.raises(HubConnectionError, match=r"403 in the middle.*run the same command again to resume"):
         push_dataset(tiny, "lab/vrf")
@@ -159,7 +159,7 @@ def test_private_stays_private_and_public_is_asked_for(here, tiny):
     assert "stays private" in note and repository(here).private
 
 
-def test_who_may_not_read_or_write_is_told_so(here, tiny, tmp_path, monkeypatch):
+def test_a_user_without_access_is_refused(here, tiny, tmp_path, monkeypatch):
     push_dataset(tiny, "lab/vrf")
     with pytest.raises(HubAccessError, match=r"namespace 'lab'.*your own account"):
         push_dataset(tiny, "lab/other", token="hf_stranger")
@@ -211,7 +211,7 @@ def test_the_token_is_nowhere_to_be_seen(hub, tiny, tmp_path):
     assert not hub.state.tokens_at_storage
 
 
-def test_no_network_is_told_at_once(hub, tiny, tmp_path):
+def test_no_network_is_reported_at_once(hub, tiny, tmp_path):
     hub.__exit__()
     done = vrf(hub, tmp_path, "push", "dataset", tiny, "lab/vrf", token=TOKEN)
     assert done.returncode == 1

@@ -102,7 +102,7 @@ def test_an_index_travels_with_its_model_and_scratch_does_not(here, model, tmp_p
     assert push_model(tmp_path / "pulled", "lab/model").sent == []
 
 
-def test_a_calibration_travels_with_its_model_and_is_told_in_the_card(here, model, tmp_path):
+def test_a_calibration_is_pushed_with_its_model_and_shown_in_the_card(here, model, tmp_path):
     answered = {"min_confidence": 0.345, "coverage": 0.45, "accuracy": 0.44}
     measured = {"queries": 121, "expected_calibration_error": 0.0736, "answered": answered}
     numbers = {"format": 2, "weights": "0" * 64, "temperature": 0.05, "min_confidence": 0.345}

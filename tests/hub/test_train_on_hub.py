@@ -76,16 +76,16 @@ def test_every_learning_command_takes_a_name_on_the_hub(here, tiny, cache, tmp_p
     assert "is not available" not in (tmp_path / "experiment" / "report.html").read_text()
 
 
-def test_what_the_hub_does_not_have_is_told_with_both_places(here, cache, tmp_path, monkeypatch):
+def test_what_the_hub_does_not_have_is_reported_with_both_places(here, cache, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     here.state.create("dataset", "lab/other", False, here.state.users[TOKEN])
-    for name, kind, told in (
+    for name, kind, message in (
         ("lab/nothing", HubNotFoundError, "no folder lab/nothing here; looked on the Hub"),
         ("lab/other", DatasetFolderError, "expected image_pairs/*.parquet in the dataset lab/other on the Hub"),
         ("nowhere", DatasetFolderError, "no readable image_pairs/*.parquet in nowhere"),
     ):
         error = run_vrf("train", name).exception
-        assert isinstance(error, kind) and told in str(error)
+        assert isinstance(error, kind) and message in str(error)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     error = run_vrf("train", "lab/nothing").exception
     assert isinstance(error, HubConnectionError) and "no folder lab/nothing here" in str(error)
@@ -180,7 +180,7 @@ def test_what_is_no_table_is_refused(tables, cache):
 
 
 @pytest.mark.parametrize(
-    ("name", "token", "kind", "told"),
+    ("name", "token", "kind", "message"),
     [
         ("no owner", TOKEN, RepoNameError, "expected OWNER/NAME"),
         ("lab/model", None, HubTokenError, "hf auth login"),
@@ -190,11 +190,11 @@ def test_what_is_no_table_is_refused(tables, cache):
         ("lab/public", TOKEN, VisibilityError, "found that it is public"),
     ],
 )
-def test_a_push_that_cannot_be_is_refused_before_training(name, token, kind, told, here, tiny, tmp_path, monkeypatch):
+def test_an_impossible_push_is_refused_before_training(name, token, kind, message, here, tiny, tmp_path, monkeypatch):
     here.state.create("model", "lab/public", False, here.state.users[TOKEN])
     monkeypatch.setenv("HF_TOKEN", token) if token else monkeypatch.delenv("HF_TOKEN")
     error = run_vrf("train", tiny, "--out", tmp_path / "run", "--push-to", name).exception
-    assert isinstance(error, kind) and told in str(error)
+    assert isinstance(error, kind) and message in str(error)
     assert not (tmp_path / "run").exists()
     assert ("model", "lab/model") not in here.state.repositories
 
@@ -207,7 +207,7 @@ def test_a_push_that_can_be_is_done_after_training(here, tiny, cache, tmp_path):
 
 
 def test_a_tracker_that_is_not_installed_is_refused_before_training(tiny, tmp_path):
-    for name, told in (("clearml", "pip install clearml"), ("comet_ml", "no package comet-ml"), ("paper", "wandb")):
+    for name, message in (("clearml", "pip install clearml"), ("comet_ml", "no package comet-ml"), ("paper", "wandb")):
         error = run_vrf("train", tiny, "--out", tmp_path / "run", "--tracker", name).exception
-        assert isinstance(error, UsageError) and told in str(error)
+        assert isinstance(error, UsageError) and message in str(error)
     assert not (tmp_path / "run").exists()

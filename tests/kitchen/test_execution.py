@@ -72,7 +72,7 @@ def write(*lines: str, results: str = "x1"):
     return parse_program("\n".join(['program "a" null', *lines, f"return {results}"]))
 
 
-def test_a_cut_that_can_mean_two_things_is_told():
+def test_a_cut_that_can_mean_two_things_is_reported():
     program = write(
         "i1 = なす  # F 0-0-0",
         'x1 = 切(i1, how="５ｍｍ幅")  # Ac 1-0-0, Sf 1-0-1',
@@ -91,7 +91,7 @@ def test_what_the_food_can_be_cut_into_decides():
     assert execute(program).states("x1")[0].portions[0].form == "rounds"
 
 
-def test_the_name_tells_which_result_is_meant():
+def test_the_name_says_which_result_is_meant():
     program = write(
         "i1 = キャベツ  # F 0-0-0",
         "i2 = にんじん  # F 0-1-0",
@@ -125,7 +125,7 @@ def test_a_container_may_have_a_variable():
         (["x1 = 切(塩)  # Ac 1-0-0, F 1-0-1"], "expected a way of cutting that the kitchen knows, found []"),
     ],
 )
-def test_what_the_kitchen_does_not_know_is_told(lines, message):
+def test_what_the_kitchen_does_not_know_is_reported(lines, message):
     program = parse_program("\n".join(['program "a" null', *lines, "return x1" if "x1" in lines[0] else "return"]))
     with pytest.raises(ExecutionError) as caught:
         execute(program)

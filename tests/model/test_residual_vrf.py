@@ -66,7 +66,7 @@ def test_the_role_of_padding_does_not_count():
     ({"context_ids": torch.tensor([1, 2])}, r"context_ids as a matrix.*found shape \(2,\)"),
     ({name: tensor[:0] for name, tensor in CONTEXT.items()}, "at least one row in context_ids, found none"),
     ({name: tensor[:4] for name, tensor in CONTEXT.items()}, "same number of rows.*'context_ids': 4"),
-    ({"context_ids": None}, "expected context_ids beside context_roles, found none; the processor makes both"),
+    ({"context_ids": None}, "expected context_ids with context_roles, found none; the processor makes both"),
     ({"context_roles": None}, r"context_roles as whole numbers of shape \(5, 3\), found none"),
     ({"context_roles": torch.ones(5, 2).long()}, r"of shape \(5, 3\), found shape \(5, 2\)"),
     ({"context_roles": torch.ones(5, 3)}, "context_roles as whole numbers.*float32"),

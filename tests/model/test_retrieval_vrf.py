@@ -148,7 +148,7 @@ def test_a_model_of_earlier_files_loads_answers_and_is_saved_with_todays(folder,
         assert [row[0] for row in rows] == pytest.approx([row[0] for row in expected], abs=1e-4)
 
 
-def test_mistakes_are_told(folder):
+def test_mistakes_are_reported(folder):
     retriever = Retriever.from_pretrained(folder / "model")
     model, processor = retriever.model, retriever.processor
     with pytest.raises(ValueError, match="expected a processor, found none"):

@@ -68,8 +68,8 @@ def test_a_warning_names_all_words_of_a_call_once(processor):
 
 def test_what_may_stand_for_several_words_is_reported_and_not_guessed():
     processor = VRFProcessor.from_phrases(["柿", "牡蠣", "切"], BACKBONE)
-    told = "かき may stand for 柿 or 牡蠣, and was taken for an unknown word: write one of these"
-    with pytest.warns(UnknownWordsWarning, match=told):
+    message = "かき may mean 柿 or 牡蠣, and counts as unknown: write one of these"
+    with pytest.warns(UnknownWordsWarning, match=message):
         assert ids(processor, "かき") == [processor.tokenizer.unk_token_id]
     known = VRFProcessor.from_phrases(["柿", "牡蠣", "切", "かき"], BACKBONE)
     with warnings.catch_warnings(action="error"):
@@ -93,7 +93,7 @@ def test_words_of_recipes_are_taken_as_they_are_written(processor):
 
 
 def test_every_verb_of_the_kitchen_is_found_by_its_dictionary_form():
-    """Stems of one letter (ひ, ふ) are left out: nothing tells ふる from ふく."""
+    """Stems of one letter (ひ, ふ) are left out: nothing distinguishes ふる from ふく."""
     stems = {name: verb.stem[0] for name, verb in VERBS.items() if len(verb.stem) == 1}
     words = {*stems.values(), "切り", "に"}
     finder = WordFinder(words, describe_words(words))

@@ -1,4 +1,4 @@
-"""What the flow graph tells of a row, on small graphs."""
+"""What the flow graph says about a row, on small graphs."""
 
 from recipeflow.pairs.context import MOST_WORDS, Picture, RecipeHistory, describe_row, last_seen
 from recipeflow.release.recipe import LABELS, TAGS
@@ -42,7 +42,7 @@ def test_manner_and_destination():
     )
 
 
-def test_history_goes_back_to_the_ingredients_with_what_was_told_on_the_way():
+def test_history_goes_back_to_the_ingredients_with_what_was_said_on_the_way():
     found = describe_row(SALAD, "mix", "put", ["put"], WORDS)
     assert found[0] == ("modifier", "minute")
     assert set(found[1:]) == {
@@ -53,7 +53,7 @@ def test_history_goes_back_to_the_ingredients_with_what_was_told_on_the_way():
     }
 
 
-def test_the_manner_in_which_an_object_was_made_is_told():
+def test_the_manner_in_which_an_object_was_made_is_in_its_context():
     assert set(describe_row(SALAD, "put", "cut", ["cut", "carrot"], WORDS)) == {
         ("destination", "bowl"),
         ("together", "carrot"),
@@ -62,7 +62,7 @@ def test_the_manner_in_which_an_object_was_made_is_told():
     }
 
 
-def test_what_comes_after_the_action_is_never_told():
+def test_what_comes_after_the_action_is_never_in_its_context():
     """The answer would be in the question."""
     found = describe_row(SALAD, "cut", "cabbage", ["cabbage"], WORDS)
     assert not {word for _, word in found} & {"cut", "put", "mix", "bowl"}
@@ -82,7 +82,7 @@ ALL_OF_IT = history(
 )
 
 
-def test_what_was_done_to_a_member_of_a_set_is_told():
+def test_what_was_done_to_a_member_of_a_set_is_in_its_context():
     words = {name: (name,) for name in ALL_OF_IT.tags}
     assert set(describe_row(ALL_OF_IT, "add", "avocado", ["avocado", "tomato"], words)) == {
         ("together", "tomato"),
@@ -92,7 +92,7 @@ def test_what_was_done_to_a_member_of_a_set_is_told():
     }
 
 
-def test_without_text_or_object_there_is_little_to_tell():
+def test_without_text_or_object_there_is_little_context():
     assert describe_row(SALAD, "put", "carrot", ["cut", "carrot"], {}) == ()
     assert describe_row(SALAD, "put", None, [None], WORDS) == (("destination", "bowl"),)
 

@@ -70,7 +70,7 @@ def test_an_image_of_an_unknown_time_is_no_earlier_picture(dataset: Path, tmp_pa
     assert torch.equal(pairs.seen, known.images.pre)
 
 
-def test_every_role_of_a_context_is_told_where_there_is_text(dataset: Path):
+def test_every_role_of_a_context_occurs_where_there_is_text(dataset: Path):
     pairs, _ = numbered(dataset)
     roles = {role for context in pairs.contexts for role, _ in context}
     has_text = any(words is not None for words in pairs.actions)
@@ -84,5 +84,5 @@ def test_a_vocabulary_has_only_words_that_are_read(dataset: Path):
         {word for words in pairs.phrases(rows, name) for word in words} for name in ("none", "modifiers", "history")
     ]
     assert by_context[0] <= by_context[1] <= by_context[2]
-    told = {word for context in pairs.contexts for role, word in context if role in ("modifier", "destination")}
-    assert by_context[1] == by_context[0] | told
+    mentioned = {word for context in pairs.contexts for role, word in context if role in ("modifier", "destination")}
+    assert by_context[1] == by_context[0] | mentioned

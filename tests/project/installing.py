@@ -41,7 +41,7 @@ def build_project(folder: Path) -> tuple[Path, Path]:
 
 
 def read_metadata(wheel: Path) -> Message:
-    """What a package index is told about a wheel."""
+    """What a package index learns about a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         return message_from_bytes(archive.read(name))

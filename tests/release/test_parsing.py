@@ -76,7 +76,7 @@ SINGLE = {
     "too big for a column": (set_change(1, after=LARGEST + 1), WrongTypeError, "state change 1", LARGEST + 1),
     "unknown label": (set_flow(3, label="F-same"), UnknownLabelError, "flow 3", "F-same"),
     "edge to no word": (set_flow(3, start_vertex="0-9-0"), DanglingEdgeError, "flow 3, start", "0-9-0"),
-    "edge to a word that goes on": (
+    "edge to a word that continues an entity": (
         set_flow(3, end_vertex="1-1-3"),
         DanglingEdgeError,
         "flow 3, end",
@@ -188,11 +188,11 @@ def test_every_mistake_of_a_recipe_is_found_at_once():
     )
 
 
-def test_an_unreadable_word_is_told_once_and_not_for_all_that_refers_to_it():
+def test_an_unreadable_word_is_reported_once_and_not_for_all_that_refers_to_it():
     def damage(raw):
         raw["instructions"][0][2] = None
         raw["instructions"][0][5] = {"word_id": "1-0-5"}
-        raw["ingredients"][1][3] = None  # the next word goes on with its entity
+        raw["ingredients"][1][3] = None  # the next word continues its entity
 
     # Flows, a state change and the neighbours' offsets refer to these words.
     problems = problems_after(damage)

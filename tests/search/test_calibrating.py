@@ -53,7 +53,7 @@ def test_a_kind_with_few_queries_leans_on_the_others():
     assert found.fitted_on == 5 < FEW
 
 
-def test_too_few_queries_to_fit_on_are_told():
+def test_too_few_queries_to_fit_on_are_reported():
     found = calibrate_kinds({(): ask(200, 0.05), NO_IMAGE: ask(60, 0.05)}, 0.05)
     assert [(kind.name, kind.fitted_on) for kind in found.uncertain] == [("no image", 30)]
 

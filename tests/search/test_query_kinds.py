@@ -51,11 +51,11 @@ def test_what_is_left_out_is_left_out_as_in_a_search(kind):
         ]
     )
     rows = rows[keep].tolist()
-    told = [dict(pairs.contexts[row]) for row in rows]
+    contexts = [dict(pairs.contexts[row]) for row in rows]
     words = run.processor(
         actions=[pairs.actions[row] for row in rows],
         objects=[pairs.objects[row] for row in rows],
-        contexts=[{}] * len(rows) if "context" in kind else told,
+        contexts=[{}] * len(rows) if "context" in kind else contexts,
     )
     mask = torch.full((len(rows),), "image" not in kind)
     with torch.no_grad():

@@ -66,7 +66,7 @@ def test_each_distinct_post_action_image_is_a_candidate_once(table, retriever):
     assert set(found) == {hashlib.sha256(image).digest() for image in images}
 
 
-def test_a_candidate_tells_where_it_comes_from(table, retriever):
+def test_a_candidate_says_where_it_comes_from(table, retriever):
     titles = {row["recipe_id"]: row["title"] for row in read_rows(table.folder, "recipes")}
     pairs = [row for row in read_rows(table.folder, "image_pairs") if row["post_image"]]
     for row in retriever.index.rows:
@@ -132,7 +132,7 @@ def test_a_batch_has_the_answers_of_its_queries(retriever, picture):
     assert plain(same[0]) == plain(same[1]) == plain(batch[0])
 
 
-def test_words_out_of_the_vocabulary_are_told(retriever):
+def test_words_out_of_the_vocabulary_are_reported(retriever):
     with pytest.warns(UserWarning, match="does not know: blorb, とうふ"):
         retriever.search(action="切 blorb", object="とうふ")
     assert unknown_words([{"action": "切", "object": ["とうふ", "切"]}], retriever.processor) == ["とうふ"]
@@ -162,16 +162,16 @@ def test_bad_queries_are_refused_with_what_to_do(retriever, query, message):
 
 def test_a_query_has_what_the_model_uses_and_no_more():
     words, image = {"action": "切", "object": "卵"}, {"image": "before.jpg"}
-    told = words | {"context": {"modifier": "薄く"}}
+    with_context = words | {"context": {"modifier": "薄く"}}
     texts, pictures, both = uses("action", "object"), uses("image"), uses("action", "object", "image")
     assert arrange_queries([words], texts) == {"actions": ["切"], "objects": ["卵"]}
     assert arrange_queries([image | {"action": None}], pictures) == {"pre_images": ["before.jpg"]}
     assert arrange_queries([words], both)["pre_images"] == [None]
     reader = uses("action", "object", context="history")
-    assert arrange_queries([told, words], reader)["contexts"] == [{"modifier": "薄く"}, {}]
+    assert arrange_queries([with_context, words], reader)["contexts"] == [{"modifier": "薄く"}, {}]
     with pytest.raises(ValueError, match=r"expected no context in the query"):
-        arrange_queries([told], texts)
-    with pytest.raises(ValueError, match=r"expected no image in the query.*made of action, object: leave it out"):
+        arrange_queries([with_context], texts)
+    with pytest.raises(ValueError, match=r"expected no image in the query.*consist of action, object: omit it"):
         arrange_queries([words | image], texts)
     with pytest.raises(ValueError, match="expected image in the query, found none"):
         arrange_queries([{}], pictures)
@@ -215,7 +215,7 @@ def test_models_of_words_or_pictures_alone(table, retriever, picture, inputs):
     own = Retriever.build(*table.make_model(**uses), table.folder, weights=table.weights, cache=table.cache)
     given = {"action": "切", "object": "キャベツ", "image": picture}
     assert len(own.search(**{name: given[name] for name in inputs}, k=4)) == 4
-    with pytest.raises(QueryError, match="leave it out"):
+    with pytest.raises(QueryError, match="omit it"):
         own.search(**given)
 
 
@@ -272,14 +272,14 @@ def test_an_index_of_another_model_is_refused(table, retriever):
 
 @pytest.mark.parametrize("name", ["index.json", "rows.parquet", "vectors.faiss"])
 @pytest.mark.parametrize("content", [None, b"", b"rubbish"])
-def test_a_damaged_index_is_told(saved, tmp_path, name, content):
+def test_a_damaged_index_is_reported(saved, tmp_path, name, content):
     path = shutil.copytree(saved / "index", tmp_path / "index") / name
     path.unlink() if content is None else path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"expected (an index of candidates|a whole index) in .*vrf index"):
+    with pytest.raises(ValueError, match=r"expected (an index of candidates|a complete index) in .*vrf index"):
         VRFIndex.load(tmp_path)
 
 
-def test_an_index_of_another_format_or_length_is_told(saved, tmp_path):
+def test_an_index_of_another_format_or_length_is_reported(saved, tmp_path):
     folder = shutil.copytree(saved / "index", tmp_path / "index")
     about = json.loads((folder / "index.json").read_text())
     (folder / "index.json").write_text(json.dumps(about | {"format": 99}))
@@ -288,7 +288,7 @@ def test_an_index_of_another_format_or_length_is_told(saved, tmp_path):
     path = folder / "rows.parquet"
     datasets.Dataset.from_parquet(str(path)).select(range(5)).to_parquet(path)
     (folder / "index.json").write_text(json.dumps(about | {"rows_sha256": "other"}))
-    with pytest.raises(ValueError, match="expected a whole index"):
+    with pytest.raises(ValueError, match="expected a complete index"):
         VRFIndex.load(tmp_path)
 
 
@@ -371,7 +371,7 @@ def test_kinds_of_queries():
     assert kind_of(words | {"image": np.zeros((2, 2, 3))}, parts[:3]) == ()
 
 
-def test_a_kind_that_was_not_calibrated_is_told(calibrated):
+def test_a_kind_that_was_not_calibrated_is_reported(calibrated):
     calibration = VRFCalibration.load(calibrated)
     with pytest.raises(ValueError, match=r"with no context, found only those of: complete, no image; run `vrf cal"):
         calibration.scale(("context",))
@@ -402,7 +402,7 @@ def test_a_confidence_is_from_0_to_1(calibrated, least):
         {"weights": None},
     ],
 )
-def test_a_damaged_or_foreign_calibration_is_told(calibrated, table, retriever, tmp_path, change):
+def test_a_damaged_or_foreign_calibration_is_reported(calibrated, table, retriever, tmp_path, change):
     folder = shutil.copytree(calibrated, tmp_path / "model")
     path = folder / "calibration.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))

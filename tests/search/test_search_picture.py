@@ -68,8 +68,8 @@ def test_the_commands_from_index_to_picture(tmp_path, monkeypatch):
     assert "UserWarning" not in answered.stderr
     with Image.open("found.png") as picture:
         assert picture.format == "PNG"
-    told = json.loads(vrf(*query, "--dataset", "vrf", *sources, "--json").stdout)
-    assert len(told["answers"]) == 5 and told["unknown_words"] == ["豆腐"]
-    assert "image" not in told["answers"][0] and told["query"]["image"] == "before.jpg"
+    printed = json.loads(vrf(*query, "--dataset", "vrf", *sources, "--json").stdout)
+    assert len(printed["answers"]) == 5 and printed["unknown_words"] == ["豆腐"]
+    assert "image" not in printed["answers"][0] and printed["query"]["image"] == "before.jpg"
     refused = vrf("search", "--action", "切")
     assert isinstance(refused.exception, QueryError) and "expected object in the query" in str(refused.exception)

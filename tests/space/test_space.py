@@ -81,21 +81,21 @@ def test_special_tokens_are_no_words(model):
     assert not model.knows("[UNK]") and not model.knows("[PAD]") and not model.knows(" ")
 
 
-# What is wrong is told on the page.
+# What is wrong is shown on the page.
 
 
 @pytest.mark.parametrize(
-    ("environment", "told"),
+    ("environment", "message"),
     [
         ({}, "expected the environment variable VRF_MODEL"),
         ({"VRF_MODEL": " , "}, "expected the environment variable VRF_MODEL"),
         ({"VRF_MODEL": "no/such/folder/at/all"}, "expected a model with an index in 'no/such/folder/at/all'"),
     ],
 )
-def test_a_space_that_is_not_set_up_says_what_is_missing(app, environment, told):
-    assert told in page_text(app.make_page(environment))
+def test_a_space_that_is_not_set_up_says_what_is_missing(app, environment, message):
+    assert message in page_text(app.make_page(environment))
 
 
-def test_a_dataset_that_is_none_is_told(app, model, tmp_path):
+def test_a_dataset_that_is_none_is_reported(app, model, tmp_path):
     with pytest.raises(app.SetupError, match="VRF_DATASET"):
         app.load_examples(str(tmp_path / "nothing"), None, [model], tmp_path)

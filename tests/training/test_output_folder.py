@@ -123,7 +123,7 @@ def test_a_launch_that_does_not_become_one_is_refused(data, tmp_path):
     assert not (tmp_path / "run").exists() and not (tmp_path / "cache").exists()
 
 
-def test_features_are_refused_likewise(data, tmp_path, monkeypatch):
+def test_features_are_refused_in_processes_that_do_not_work_together(data, tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     error = refusal("features", str(data / "vrf"), "--cache", str(tmp_path / "cache"))
     assert isinstance(error, LaunchError) and "found this one in a group of 1" in str(error)

@@ -165,7 +165,7 @@ def test_a_run_is_gone_on_with_under_the_same_fold_dataset_and_backbone(tmp_path
             trainer.train()
 
 
-def test_a_model_tells_which_fold_it_has_not_seen(tmp_path):
+def test_a_model_says_which_fold_it_has_not_seen(tmp_path):
     for fold in (3, None):
         run = prepare_run(make_pairs(), TrainingConfig(), fold, **OFFLINE, **SMALL, trained_on="abc")
         run.model.save_pretrained(tmp_path / str(fold))
@@ -182,7 +182,7 @@ def test_killed_while_saving_goes_on_from_the_checkpoint_before(whole_run, tmp_p
     assert all(expected[name].equal(found[name]) for name in expected)
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost(whole_run, tmp_path):
+def test_a_full_disk_is_reported_and_nothing_is_lost(whole_run, tmp_path):
     assert run_script("SIGKILL", tmp_path / "run").returncode != 0
     before = sorted((tmp_path / "run").glob("checkpoint-*"))
     full = run_script("full-disk", tmp_path / "run")

@@ -7,7 +7,7 @@ import av
 from PIL import Image
 
 RATE = 3
-"""Frames a second: of 3, the rule keeps every one."""
+"""Frames per second: of 3, the rule keeps every one."""
 
 
 @cache
