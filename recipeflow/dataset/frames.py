@@ -105,7 +105,7 @@ def image_bytes(column: pa.ChunkedArray, path: Path, first: int) -> pa.ChunkedAr
     return data
 
 
-def read_frames(dataset: Path, index: FrameIndex, wanted: Sequence[int]) -> Iterator[Frame]:
+def read_indexed_frames(dataset: Path, index: FrameIndex, wanted: Sequence[int]) -> Iterator[Frame]:
     """The frames at these positions, which are sorted; only row groups with some of them are read.
 
     Raises:

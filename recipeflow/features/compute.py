@@ -27,7 +27,7 @@ from accelerate import PartialState
 from huggingface_hub.errors import StrictDataclassError
 
 from configuration_vrf import HUB_WEIGHTS, OFFLINE_WEIGHTS, VRFConfig
-from recipeflow.dataset.frames import FrameIndex, index_frames, read_frames
+from recipeflow.dataset.frames import FrameIndex, index_frames, read_indexed_frames
 from recipeflow.dataset.opening import DatasetSource, open_dataset
 from recipeflow.errors import BackboneError, FeatureCacheError, UsageError
 from recipeflow.features.backbone import (
@@ -348,7 +348,7 @@ class _Job:
 
     def _choose(self, network: FrozenBackbone, plan: _Plan, share: list[int]) -> _Choice:
         """Choose the precision on a first batch, and check that it is close to plain fp32."""
-        pixels = network.pixels(list(read_frames(self.dataset, plan.index, share[: self.batch_size])))
+        pixels = network.pixels(list(read_indexed_frames(self.dataset, plan.index, share[: self.batch_size])))
         precision = plan.precision or self._fastest(network, pixels)
         if precision == "fp32" and not self.compile:
             return _Choice(precision)
@@ -429,7 +429,7 @@ def compute_share(
     """Compute the frames at these positions, batch by batch, into one cache per view of the network."""
     for cache in caches:
         cache.begin(network.feature_dim, network.weights_sha256)
-    results = in_lanes(network, _batches(read_frames(dataset, index, share), batch_size), lanes)
+    results = in_lanes(network, _batches(read_indexed_frames(dataset, index, share), batch_size), lanes)
     state = PartialState()
     if state.is_main_process:
         label = "features" if state.num_processes == 1 else f"features, share 1 of {state.num_processes}"

@@ -75,9 +75,7 @@ def test_every_command_of_a_block_is_read_by_its_parser(words):
         assert (ROOT / file).exists() or words[0] == "vrf"  # ours may write there
 
 
-@pytest.mark.parametrize(
-    "line", ["train", "train vrf --fold one", "train vrf --epoch 3", "cook vrf", "push data a b"]
-)
+@pytest.mark.parametrize("line", ["train", "train vrf --fold one", "train vrf --epoch 3", "cook vrf", "push data a b"])
 def test_wrong_commands_are_found(line):
     with pytest.raises(TyperException):
         parse(line.split())
