@@ -115,7 +115,10 @@ def test_a_calibration_is_pushed_with_its_model_and_shown_in_the_card(here, mode
     assert set(files_of(here)) == FILES | {"calibration.json"}
     text = card_of(here).text.replace("\n", " ")
     assert "## How sure it is" in text and "132 queries" in text and "121 others" in text and "off by 7.4%" in text
-    assert "confidence of 0.34 or more" in text and "for 45% of the queries, and right for 44% of these." in text
+    assert (
+        "confidence of 0.34 or more" in text
+        and "these are 45% of the queries (coverage), 44% of them right (accuracy)." in text
+    )
     assert "| no image | 18% | 23% | 5.3% | 0.60 |" in text
     assert json.loads((pull_model("lab/model", tmp_path / "pulled") / path.name).read_text()) == json.loads(
         path.read_text()
