@@ -5,7 +5,7 @@ Text and frames are both optional: a recipe without them has ``None`` there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +44,7 @@ def attach_files(recipe: Recipe, folder: Path) -> tuple[Recipe, list[ReleaseProb
             texts[name] = read_text(home / name, f"recipes/{recipe.id}/{name}", recipe.id)
         except ReleaseProblem as problem:
             problems.append(problem)
+    problems.extend(_line_break_problems(recipe.id, texts))
     sections = {}
     for section, lines in zip(SECTIONS, recipe.sections, strict=True):
         if f"{section}.txt" in texts:
@@ -55,6 +56,19 @@ def attach_files(recipe: Recipe, folder: Path) -> tuple[Recipe, list[ReleaseProb
                 sections[section] = tuple(replace(line, text=content) for line, content in pairs)
     title = "\n".join(split_lines(texts.get(TITLE, "")))
     return replace(recipe, title=title, **sections), problems
+
+
+def _line_break_problems(recipe_id: str, texts: Mapping[str, str]) -> Iterator[ReleaseProblem]:
+    """What no writer could write again: a carriage return inside a line, or a title of several lines."""
+    for name, text in texts.items():
+        file, lines = f"recipes/{recipe_id}/{name}", split_lines(text)
+        for number, line in enumerate(lines):
+            if "\r" in line:
+                message = f"expected lines that end in a line feed, found a carriage return inside {short(line)}"
+                yield LineCountError(message, file=file, recipe=recipe_id, place=f"line {number}", value=line)
+        if name == TITLE and len(lines) > 1:
+            message = f"expected a title of one line, found {len(lines)}"
+            yield LineCountError(message, file=file, recipe=recipe_id, place="line 1", value=len(lines))
 
 
 def read_text(path: Path, name: str, recipe_id: str | None = None) -> str:

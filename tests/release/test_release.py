@@ -345,3 +345,12 @@ def test_a_recipe_without_lines_keeps_its_title(tmp_path):
     empty = type(EGG)("empty", (), (), title="空")
     make_release(tmp_path / "out", [empty], info=None)
     assert list(read_release(tmp_path / "out")) == [empty]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [("title.txt", "two\rlines\n", "line 0"), ("title.txt", "two\nlines\n", "line 1")],
+)
+def test_text_that_could_not_be_written_again_is_a_problem(release, name, text, place):
+    (release / "recipes" / EGG.id / name).write_text(text, encoding="utf-8", newline="")
+    assert where(only_problem(release))[:4] == (LineCountError, f"recipes/{EGG.id}/{name}", EGG.id, place)
