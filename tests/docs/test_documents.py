@@ -76,7 +76,7 @@ def test_every_command_of_a_block_is_read_by_its_parser(words):
 
 
 @pytest.mark.parametrize(
-    "line", ["train", "train vrf --fold one", "train vrf --epoch 3", "trian vrf", "push data a b"]
+    "line", ["train", "train vrf --fold one", "train vrf --epoch 3", "trains vrf", "push data a b"]
 )
 def test_wrong_commands_are_found(line):
     with pytest.raises(TyperException):
