@@ -64,8 +64,8 @@ recipes, and results on them do not compare with the paper's.""",
     "official": f"""\
 The annotations are [the authors' own]({HOMEPAGE}), under the MIT license. They were revised after the paper: they
 count 11,512 flows and 3,808 unique images where the paper has 11,291 and 3,824. They contain no text and no images.
-Texts and frames, as far as this build has them, were fetched from the recipes' pages and belong to their rights
-holders: see their terms before you pass this dataset on.""",
+Texts and frames, as far as this build has them, were fetched from the recipes' pages and belong to their
+rights holders: see their terms before you pass this dataset on.""",
 }
 ANNOTATORS = {"simulated": ["machine-generated"], "official": ["expert-generated"]}
 
