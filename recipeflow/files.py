@@ -1,4 +1,4 @@
-"""Atomic writes: a file is complete or absent, even after a power loss."""
+"""Atomic writes: a file or folder is complete or absent, even after a power loss; why one failed; cache folders."""
 
 from __future__ import annotations
 
