@@ -1,4 +1,4 @@
-"""Processes that a launcher such as ``accelerate launch`` or ``torchrun`` started together.
+"""Processes: those that a launcher such as ``accelerate launch`` started together, our own workers, and their number.
 
 A launch can fail to form a group: on a machine without a GPU, accelerate's processes do not find each other unless
 they are asked to run on the CPU. Each would then think that it is the only one, and overwrite the others' files.
