@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from recipeflow.dataset.opening import MANIFEST
-from recipeflow.errors import FolderInUseError, OutputExistsError, UsageError
+from recipeflow.dataset.folder import MANIFEST
+from recipeflow.errors import FolderInUseError, OutputExistsError
+from recipeflow.files import cannot_write
 
 FOREIGN = {"annotations.json": "a release", MANIFEST: "a built dataset", "config.json": "a saved model"}
 """What must not be mixed with results, by a file that marks it."""
@@ -55,7 +56,7 @@ class ClaimedFolder:
         Raises:
             OutputExistsError: If it contains something else.
             FolderInUseError: If another process is writing to it.
-            UsageError: If it cannot be written to.
+            SaveError: If it cannot be written to.
         """
         if self._lock is not None:
             return
@@ -65,8 +66,7 @@ class ClaimedFolder:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = self._open_lock()
         except OSError as error:
-            message = f"expected to be able to write {self.folder}, found: {error.strerror}; choose another --out"
-            raise UsageError(message) from error
+            raise cannot_write(self.folder, error) from error
 
     def _open_lock(self) -> IO[bytes]:
         path = self.folder / self.kind.lock

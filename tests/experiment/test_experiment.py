@@ -15,11 +15,8 @@ from modeling_vrf import VRFModel
 from recipeflow.cli import app
 from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import OutputExistsError, UsageError
-from recipeflow.experiment.jobs import (
-    Experiment,
-    Job,
-    run_experiment,
-)
+from recipeflow.experiment.folder import Job
+from recipeflow.experiment.jobs import Experiment, run_experiment
 from recipeflow.experiment.paper import parse_folds, parse_rows
 from recipeflow.experiment.results import results_table
 from recipeflow.kitchen import cook_release

@@ -1,9 +1,10 @@
 import pytest
 
 from recipeflow.errors import UsageError
-from recipeflow.kitchen.pantry import DRESSINGS, PANTRY, in_group, open_shelf, widen
+from recipeflow.kitchen.pantry import DRESSINGS, PANTRY, in_group, open_shelf
 from recipeflow.kitchen.verbs import CUT_MANNERS, CUT_VERBS, TRIM_VERBS, VERBS
 from recipeflow.kitchen.world import FORMS, HEATS
+from recipeflow.language.japanese import widen
 
 
 def test_the_pantry_is_large_enough():

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from recipeflow.cli import app
 from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import FolderInUseError, LaunchError, OutputExistsError, SaveError, VRFError
-from recipeflow.experiment.jobs import EXPERIMENT
+from recipeflow.experiment.folder import EXPERIMENT
 from recipeflow.training.output_folder import ClaimedFolder
 from recipeflow.training.trainer import RUN
 from tests.making import make_release
