@@ -35,11 +35,13 @@ from recipeflow.dataset.folds import assign_folds
 from recipeflow.dataset.parsed import ParsedRelease, valid_recipes
 from recipeflow.errors import InvalidReleaseError, UsageError
 from recipeflow.graph import pair_objects
-from recipeflow.release import read_frames, read_info, read_release, release_fingerprint
-from recipeflow.release.recipe import IOB2_TAGS, LABELS, TAGS, Line, Recipe, frame_name
+from recipeflow.language.languages import language_name
+from recipeflow.release import Scheme, read_frames, read_info, read_release, read_scheme, release_fingerprint
+from recipeflow.release.recipe import Line, Recipe, frame_name
+from recipeflow.release.scheme import PAPER
 
 DESCRIPTION = """\
-Visual Recipe Flow (VRF): recipes in Japanese, the flow of their cooking actions as a graph, and a pair of images, \
+Visual Recipe Flow (VRF): recipes in {language}, the flow of their cooking actions as a graph, and a pair of images, \
 before and after, for every object that an action changes.
 """
 HOMEPAGE = "https://github.com/kskshr/Visual-Recipe-Flow"
@@ -70,62 +72,75 @@ MAX_SHARDS = 16
 
 TEXT = datasets.Value("string")
 NUMBER = datasets.Value("int32")
-TAG = datasets.ClassLabel(names=list(TAGS))
-LINE = {
-    "text": TEXT,
-    "tokens": [TEXT],
-    "ner_tags": [datasets.ClassLabel(names=list(IOB2_TAGS))],
-    "starts": [NUMBER],
-    "ends": [NUMBER],
-}
-FEATURES: dict[str, dict[str, Any]] = {
-    "recipes": {
-        "recipe_id": TEXT,
-        "title": TEXT,
-        "url": TEXT,
-        "source": TEXT,
-        "fold": NUMBER,
-        "ingredients": [LINE],
-        "instructions": [LINE],
-    },
-    "flow_graphs": {
-        "recipe_id": TEXT,
-        "fold": NUMBER,
-        "nodes": [
-            {
-                "id": TEXT,
-                "text": TEXT,
-                "tag": TAG,
-                "section": NUMBER,
-                "line": NUMBER,
-                "start_word": NUMBER,
-                "end_word": NUMBER,
-            }
-        ],
-        "edges": [{"start": TEXT, "end": TEXT, "label": datasets.ClassLabel(names=list(LABELS))}],
-    },
-    "image_pairs": {
-        "recipe_id": TEXT,
-        "fold": NUMBER,
-        "pair_id": TEXT,
-        "action_id": TEXT,
-        "action": TEXT,
-        "object_id": TEXT,
-        "object": TEXT,
-        "object_tag": TAG,
-        "instruction": TEXT,
-        "instruction_index": NUMBER,
-        "pre_frame": NUMBER,
-        "post_frame": NUMBER,
-        "pre_image": datasets.Image(),
-        "post_image": datasets.Image(),
-    },
-}
+
+
+def features_of(scheme: Scheme) -> dict[str, dict[str, Any]]:
+    """The columns of the three tables; the names of tags and labels are those of the release."""
+    tag = datasets.ClassLabel(names=list(scheme.tags))
+    line = {
+        "text": TEXT,
+        "tokens": [TEXT],
+        "ner_tags": [datasets.ClassLabel(names=list(scheme.iob2_tags))],
+        "starts": [NUMBER],
+        "ends": [NUMBER],
+    }
+    node = {
+        "id": TEXT,
+        "text": TEXT,
+        "tag": tag,
+        "section": NUMBER,
+        "line": NUMBER,
+        "start_word": NUMBER,
+        "end_word": NUMBER,
+    }
+    return {
+        "recipes": {
+            "recipe_id": TEXT,
+            "title": TEXT,
+            "url": TEXT,
+            "source": TEXT,
+            "fold": NUMBER,
+            "ingredients": [line],
+            "instructions": [line],
+        },
+        "flow_graphs": {
+            "recipe_id": TEXT,
+            "fold": NUMBER,
+            "nodes": [node],
+            "edges": [{"start": TEXT, "end": TEXT, "label": datasets.ClassLabel(names=list(scheme.labels))}],
+        },
+        "image_pairs": {
+            "recipe_id": TEXT,
+            "fold": NUMBER,
+            "pair_id": TEXT,
+            "action_id": TEXT,
+            "action": TEXT,
+            "object_id": TEXT,
+            "object": TEXT,
+            "object_tag": tag,
+            "instruction": TEXT,
+            "instruction_index": NUMBER,
+            "pre_frame": NUMBER,
+            "post_frame": NUMBER,
+            "pre_image": datasets.Image(),
+            "post_image": datasets.Image(),
+        },
+    }
+
+
+FEATURES = features_of(PAPER)
+"""The columns with the paper's tags and labels."""
+
 DESCRIPTIONS = {
     "recipes": "One row per recipe: its ingredient and instruction lists as words with r-NE tags.",
     "flow_graphs": "One row per recipe: its r-NEs as nodes and its recipe flows as edges.",
     "image_pairs": "One row per object that an action changes: action, object, and the images before and after.",
 }
+
+
+def describe(scheme: Scheme) -> str:
+    """The dataset in a sentence."""
+    return DESCRIPTION.format(language=language_name(scheme.language))
 
 
 @dataclass
@@ -172,9 +187,10 @@ class VRFDataset(datasets.GeneratorBasedBuilder):
         super().__init__(*args, data_dir=data_dir, hash=hash, **kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
+        scheme = PAPER if self.config.data_dir is None else read_scheme(self.config.data_dir)
         return datasets.DatasetInfo(
-            description=f"{DESCRIPTION}\n{self.config.description}",
-            features=datasets.Features(FEATURES[self.config.name]),
+            description=f"{describe(scheme)}\n{self.config.description}",
+            features=datasets.Features(features_of(scheme)[self.config.name]),
             homepage=HOMEPAGE,
             citation=CITATION,
         )

@@ -23,11 +23,12 @@ from datasets.utils.py_utils import convert_file_size_to_int
 
 import recipeflow
 from recipeflow.dataset.card import Contents, count_rows, make_card
+from recipeflow.dataset.digest import describe_content
 from recipeflow.dataset.folder import MANIFEST, PAIRS, RECIPES, DatasetFolder
 from recipeflow.dataset.parsed import ParsedRelease
 from recipeflow.errors import EmptyReleaseError, InvalidReleaseError, ReleaseProblem, UsageError
 from recipeflow.files import StagedFolder
-from recipeflow.processes import forks_ignoring_interrupts
+from recipeflow.machines.processes import forks_ignoring_interrupts
 from recipeflow.release import ReleaseInfo, check_release, read_info
 from recipeflow.tables import Table
 from vrf_dataset import FEATURES, VRFDataset
@@ -161,8 +162,9 @@ class _TableWriter:
         self.announce("parse")
         parsed = self.folder / WORK / "parsed"
         shutil.rmtree(parsed, ignore_errors=True)  # left by a failed first attempt
-        ParsedRelease.write(self.release, parsed, exclude)
-        return {config: self._write_config(config, parsed) for config in FEATURES}
+        has_pairs = any(ParsedRelease.write(self.release, parsed, exclude).state_changes.values())
+        # A corpus of text has no image pairs, and datasets cannot read a table without rows.
+        return {config: self._write_config(config, parsed) for config in FEATURES if config != PAIRS or has_pairs}
 
     def _write_config(self, config: str, parsed: Path) -> DatasetInfo:
         self.announce(config)
@@ -190,7 +192,8 @@ def _contents(folder: Path) -> Contents:
     sides = ("pre_image", "post_image")
     images: Counter[tuple[bool, ...]] = Counter()
     written = DatasetFolder(folder)
-    for _, _, rows in written.row_groups(PAIRS, [f"{side}.path" for side in sides]):
+    groups = written.row_groups(PAIRS, [f"{side}.path" for side in sides]) if written.has(PAIRS) else ()
+    for _, _, rows in groups:
         images.update(zip(*(rows[side].is_valid().to_pylist() for side in sides), strict=True))
     return Contents(
         both=images[True, True],
@@ -207,12 +210,7 @@ def _manifest(
     """What was built from what; building the same release again gives the same."""
     return {
         "builder": f"recipeflow {recipeflow.__version__}",
-        "release": {
-            "source": release.source,
-            "licence": release.licence,
-            "version": release.version,
-            "glossary": dict(release.glossary),
-        },
+        "release": release.as_dict(),
         "configs": {
             config: {
                 "rows": count_rows(info),
@@ -221,6 +219,7 @@ def _manifest(
             }
             for config, info in infos.items()
         },
+        "content": describe_content(DatasetFolder(folder)),
         "left_out": _recipe_ids(problems),
         "problems": [problem.as_dict() for problem in problems],
     }

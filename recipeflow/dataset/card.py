@@ -15,8 +15,8 @@ from huggingface_hub import DatasetCard, DatasetCardData
 
 from recipeflow.dataset.folds import FOLDS
 from recipeflow.release import ReleaseInfo
-from recipeflow.release.recipe import LABELS, TAGS
-from vrf_dataset import CITATION, DESCRIPTION, DESCRIPTIONS, HOMEPAGE, VRFDataset
+from recipeflow.release.scheme import PAPER
+from vrf_dataset import CITATION, DESCRIPTIONS, HOMEPAGE, VRFDataset, describe
 
 COLUMNS = {
     "recipes": {
@@ -111,15 +111,17 @@ def make_card(
     return DatasetCard.from_template(
         _metadata(infos, release),
         template_path=str(TEMPLATE),
-        description=DESCRIPTION,
+        description=describe(release.scheme),
         source=_describe_source(release),
         release=release,
         contents=contents,
         left_out=left_out,
         path=path,
-        tables=[_describe_table(config, infos[config]) for config in COLUMNS],
-        tag_meanings=TAGS,
-        label_meanings=LABELS,
+        tables=[_describe_table(config, infos[config]) for config in COLUMNS if config in infos],
+        tag_meanings=release.scheme.tags,
+        label_meanings=release.scheme.labels,
+        is_paper_scheme=release.scheme == PAPER,
+        has_pairs=VRFDataset.DEFAULT_CONFIG_NAME in infos,
         folds=FOLDS,
         citation=CITATION,
     )
@@ -128,13 +130,16 @@ def make_card(
 def _metadata(infos: Mapping[str, DatasetInfo], release: ReleaseInfo) -> DatasetCardData:
     rows = max(map(count_rows, infos.values()))
     license, license_name = _license(release.licence)
-    tags = ["recipes", "cooking", "recipe-flow-graph", "state-change", "image-retrieval"]
+    has_pairs = VRFDataset.DEFAULT_CONFIG_NAME in infos
+    tags = ["recipes", "cooking", "recipe-flow-graph", *(["state-change", "image-retrieval"] if has_pairs else [])]
+    tasks = ["token-classification", "graph-ml", *(["image-feature-extraction"] if has_pairs else [])]
+    creators = ["machine-generated"] if release.predicted_by else ANNOTATORS.get(release.source)
     data = DatasetCardData(
         pretty_name=_pretty_name(release),
-        language=["ja"],
-        annotations_creators=ANNOTATORS.get(release.source),
+        language=[release.scheme.language],
+        annotations_creators=creators,
         size_categories=[SIZES[min(max(len(str(rows)) - 3, 0), len(SIZES) - 1)]],
-        task_categories=["token-classification", "graph-ml", "image-feature-extraction"],
+        task_categories=tasks,
         task_ids=["named-entity-recognition"],
         tags=[*tags, "simulated"] if release.source == "simulated" else tags,
         license=license,
@@ -144,7 +149,8 @@ def _metadata(infos: Mapping[str, DatasetInfo], release: ReleaseInfo) -> Dataset
     configs: dict[str, dict[str, Any]] = {
         name: {"data_files": [{"split": "train", "path": f"{name}/train-*.parquet"}]} for name in infos
     }
-    configs[VRFDataset.DEFAULT_CONFIG_NAME]["default"] = True
+    default = VRFDataset.DEFAULT_CONFIG_NAME if has_pairs else next(iter(infos))
+    configs[default]["default"] = True
     MetadataConfigs(configs).to_dataset_card_data(data)
     return data
 

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from recipeflow.errors import DatasetFolderError
 from recipeflow.hub_client import is_hub_name
 from recipeflow.release import ReleaseInfo
+from recipeflow.release.info import info_from_dict
 
 PAIRS, RECIPES, FLOW_GRAPHS = "image_pairs", "recipes", "flow_graphs"
 TABLES = (PAIRS, RECIPES, FLOW_GRAPHS)
@@ -41,13 +42,13 @@ class DatasetFolder:
         self.path = Path(path)
 
     def has(self, table: str) -> bool:
-        """Whether there is such a table: a dataset from memory needs only ``image_pairs``.
+        """Whether there is such a table: a dataset from memory needs only ``image_pairs``, a text corpus has none.
 
         Raises:
-            DatasetFolderError: If it is missing in a folder of ``vrf build``, which always writes all of them.
+            DatasetFolderError: If it is missing in a folder of ``vrf build``, although that wrote it.
         """
         found = bool(self._files(table))
-        if not found and self.manifest.is_file():
+        if not found and table in self.built:
             raise DatasetFolderError(
                 f"expected a folder {table} in {self.path}, found none; write the dataset again with `vrf build`"
             )
@@ -61,6 +62,11 @@ class DatasetFolder:
         """
         if files := self._files(table):
             return files
+        if self.built and table not in self.built:
+            raise DatasetFolderError(
+                f"expected the table {table} in {self.path}, found a dataset of a release without state changes; "
+                "annotate before and after frames with `vrf annotate`, or use another dataset"
+            )
         raise no_dataset(self.path, f"{table}/*.parquet")
 
     def _files(self, table: str) -> list[Path]:
@@ -88,6 +94,14 @@ class DatasetFolder:
                 found[name].extend(values if not inner else (value and value[inner[0]] for value in values))
         return found
 
+    def table(self, table: str, names: Sequence[str]) -> pa.Table:
+        """Columns of a table as Arrow keeps them, for tables of millions of rows; ``nodes.id`` reads one field only.
+
+        Raises:
+            DatasetFolderError: If there is no such table or column.
+        """
+        return pa.concat_tables([rows for _, _, rows in self.row_groups(table, names)]).combine_chunks()
+
     def row_groups(
         self, table: str, names: Sequence[str], wanted: Sequence[tuple[Path, int]] | None = None
     ) -> Iterator[tuple[Path, int, pa.Table]]:
@@ -95,7 +109,7 @@ class DatasetFolder:
 
         Args:
             table: The table.
-            names: Its columns.
+            names: Its columns, or fields of them, such as ``nodes.id``.
             wanted: Only these row groups; all of them by default.
 
         Raises:
@@ -107,7 +121,7 @@ class DatasetFolder:
                 with pq.ParquetFile(path) as file:
                     _check_names(file, names, path)
                     for group in range(file.num_row_groups) if groups is None else groups:
-                        yield path, group, file.read_row_group(group, columns=list(names))
+                        yield path, group, file.read_row_group(group, columns=_leaves(file, names))
             except (OSError, pa.ArrowException) as error:
                 raise _unreadable(path, error) from error
 
@@ -123,6 +137,23 @@ class DatasetFolder:
         """The manifest's path; a dataset from elsewhere has none."""
         return self.path / MANIFEST
 
+    def recorded_digest(self) -> str | None:
+        """The digest of the content as the build recorded it; ``None`` if there is none, or files changed since.
+
+        A file counts as changed if it has another size than at the build, or is newer than the manifest.
+        """
+        try:
+            built = self.manifest.stat().st_mtime_ns
+            manifest = json.loads(self.manifest.read_text(encoding="utf-8"))
+            content = manifest["content"]
+            found = {str(path.relative_to(self.path)): path.stat() for table in TABLES for path in self._files(table)}
+            same = {name: about.st_size for name, about in found.items()} == content["files"]
+            if same and all(about.st_mtime_ns <= built for about in found.values()):
+                return str(content["digest"])
+        except (OSError, ValueError, LookupError, TypeError):
+            return None  # an older build, or no build at all
+        return None
+
     @cached_property
     def info(self) -> ReleaseInfo:
         """The manifest's information on the release; empty without a manifest.
@@ -132,13 +163,30 @@ class DatasetFolder:
         """
         if not self.manifest.exists():
             return ReleaseInfo()
+        info, problems = info_from_dict(self._read_manifest("release"))
+        if problems or info.details:
+            raise self._bad_manifest(problems[0] if problems else f"unknown keys {', '.join(info.details)}")
+        return info
+
+    @cached_property
+    def built(self) -> Sequence[str]:
+        """The tables that ``vrf build`` wrote, by its manifest; none without one."""
+        return list(self._read_manifest("configs")) if self.manifest.exists() else []
+
+    def _read_manifest(self, key: str) -> dict[str, Any]:
         try:
-            return ReleaseInfo(**json.loads(self.manifest.read_text(encoding="utf-8"))["release"])
+            found = json.loads(self.manifest.read_text(encoding="utf-8"))[key]
         except (OSError, ValueError, LookupError, TypeError) as error:
-            raise DatasetFolderError(
-                f"expected {self.manifest} as written by `vrf build`, found something else ({error}); build the "
-                "dataset again"
-            ) from error
+            raise self._bad_manifest(error) from error
+        if not isinstance(found, dict):
+            raise self._bad_manifest(f"{key} is no object")
+        return found
+
+    def _bad_manifest(self, found: object) -> DatasetFolderError:
+        return DatasetFolderError(
+            f"expected {self.manifest} as written by `vrf build`, found something else ({found}); build the dataset "
+            "again"
+        )
 
     @cached_property
     def source(self) -> str | None:
@@ -151,7 +199,9 @@ class DatasetFolder:
     def has_images(self) -> bool:
         """Whether the dataset has at least one image."""
         names = ["pre_image.path", "post_image.path"]
-        return any(path is not None for column in self.columns(PAIRS, names).values() for path in column)
+        return self.has(PAIRS) and any(
+            path is not None for column in self.columns(PAIRS, names).values() for path in column
+        )
 
 
 def _check_names(file: pq.ParquetFile, names: Sequence[str], path: Path) -> None:
@@ -160,6 +210,17 @@ def _check_names(file: pq.ParquetFile, names: Sequence[str], path: Path) -> None
         raise DatasetFolderError(
             f"expected the columns {', '.join(missing)} in {path}, found {', '.join(known)}; build the dataset again"
         )
+
+
+def _leaves(file: pq.ParquetFile, names: Sequence[str]) -> list[str]:
+    """The full names of columns inside the file: between a list and its items Parquet has steps of its own."""
+    paths = [file.schema.column(number).path for number in range(len(file.schema))]
+    wanted = [name.split(".") for name in names]
+    return [path for path in paths if any(_leads_to(path.split("."), name) for name in wanted)]
+
+
+def _leads_to(path: list[str], name: list[str]) -> bool:
+    return path[0] == name[0] and set(name) <= set(path)
 
 
 def _unreadable(path: Path, error: Exception) -> DatasetFolderError:

@@ -18,7 +18,8 @@ from recipeflow.dataset.frames import image_bytes
 from recipeflow.errors import DatasetFolderError
 from recipeflow.release import CheckedRecipe
 from recipeflow.release.parsing import NO_FRAME, RecipeParser
-from recipeflow.release.recipe import IOB2_TAGS, LABELS, Line, Recipe, word_id
+from recipeflow.release.recipe import Line, Recipe, word_id
+from recipeflow.release.scheme import Scheme
 
 COLUMNS = {
     RECIPES: ["recipe_id", "title", "url", "ingredients", "instructions"],
@@ -59,7 +60,7 @@ class DatasetSource:
         Raises:
             DatasetFolderError: If a table cannot be read, or the tables are not of the same recipes.
         """
-        pairs = groupby(self._rows(PAIRS), key=itemgetter("recipe_id"))
+        pairs = groupby(self._rows(PAIRS) if self.tables.has(PAIRS) else (), key=itemgetter("recipe_id"))
         next_id, next_pairs = next(pairs, (None, ()))
         for row, graph in zip_longest(self._rows(RECIPES), self._rows(FLOW_GRAPHS), fillvalue={}):
             recipe_id = row.get("recipe_id")
@@ -69,7 +70,7 @@ class DatasetSource:
             if changes:
                 next_id, next_pairs = next(pairs, (None, ()))
             self._note_places(recipe_id, changes)
-            yield _check(row, graph["edges"], changes)
+            yield _check(row, graph["edges"], changes, self.info.scheme)
         if next_id is not None:
             raise self._mixed(f"{next_id!r} out of order in image_pairs")
 
@@ -119,14 +120,15 @@ class DatasetSource:
         return image_bytes(table[place.column], place.file, 0)
 
 
-def _check(row: Row, edges: list[Row], changes: list[Row]) -> CheckedRecipe:
+def _check(row: Row, edges: list[Row], changes: list[Row], scheme: Scheme) -> CheckedRecipe:
     """A recipe from its rows, through the parser of releases, so that it is checked like them."""
+    labels = list(scheme.labels)
     try:
         raw = {
-            "ingredients": [_raw_line(0, number, line) for number, line in enumerate(row["ingredients"])],
-            "instructions": [_raw_line(1, number, line) for number, line in enumerate(row["instructions"])],
+            "ingredients": [_raw_line(0, number, line, scheme) for number, line in enumerate(row["ingredients"])],
+            "instructions": [_raw_line(1, number, line, scheme) for number, line in enumerate(row["instructions"])],
             "recipe_flows": [
-                {"start_vertex": edge["start"], "end_vertex": edge["end"], "label": list(LABELS)[edge["label"]]}
+                {"start_vertex": edge["start"], "end_vertex": edge["end"], "label": labels[edge["label"]]}
                 for edge in edges
             ],
             "state_changes": [_raw_change(change) for change in changes],
@@ -136,7 +138,7 @@ def _check(row: Row, edges: list[Row], changes: list[Row]) -> CheckedRecipe:
             f"expected recipe {row['recipe_id']} with the columns that `vrf build` writes, found something else "
             f"({type(error).__name__}: {error}); build the dataset again"
         ) from error
-    parser = RecipeParser(row["recipe_id"])
+    parser = RecipeParser(row["recipe_id"], scheme)
     recipe = parser.parse(raw)
     if recipe is None or parser.problems:
         return CheckedRecipe(row["recipe_id"], None, tuple(parser.problems))
@@ -148,14 +150,15 @@ def _check(row: Row, edges: list[Row], changes: list[Row]) -> CheckedRecipe:
     return CheckedRecipe(recipe.id, recipe)
 
 
-def _raw_line(section: int, number: int, line: Row) -> list[Row]:
+def _raw_line(section: int, number: int, line: Row, scheme: Scheme) -> list[Row]:
+    tags = scheme.iob2_tags
     columns = zip(line["starts"], line["ends"], line["ner_tags"], strict=True)
     return [
         {
             "word_id": word_id(section, number, position),
             "start_char": start,
             "end_char": end,
-            "ne": "-".join(reversed(IOB2_TAGS[tag].split("-"))),
+            "ne": "-".join(reversed(tags[tag].split("-"))),
         }
         for position, (start, end, tag) in enumerate(columns)
     ]

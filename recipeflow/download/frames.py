@@ -23,7 +23,8 @@ from typing import Any
 from recipeflow.download.video import Video, encode_jpeg
 from recipeflow.errors import ForeignFramesError, ShortVideoError, UsageError, VRFError
 from recipeflow.files import StagedFolder
-from recipeflow.processes import available_cores, follow_parent, no_interrupts
+from recipeflow.machines.processes import available_cores, follow_parent, no_interrupts
+from recipeflow.machines.ray_cluster import RayCluster
 from recipeflow.progress import progress_bar
 from recipeflow.release import scan_release
 from recipeflow.release.recipe import frame_name
@@ -210,6 +211,7 @@ def sample_release(
     used_only: bool = False,
     workers: int | None = None,
     overwrite: bool = False,
+    cluster: RayCluster | None = None,
 ) -> FramesReport:
     """Sample every video of a release, several at a time; one that fails does not stop the others.
 
@@ -219,7 +221,12 @@ def sample_release(
         used_only: Write only the annotated frames.
         workers: Processes; as many as there are cores by default.
         overwrite: Sample existing frames again.
+        cluster: Sample on this cluster, whose nodes share the folder, one recipe per core.
+
+    Raises:
+        ClusterError: If a node does not see the folder.
     """
+    folder = Path(folder).absolute() if cluster else Path(folder)
     if not 1 <= quality <= 100:
         raise UsageError(
             f"expected a JPEG quality from 1 to 100, found {quality}; pass --quality {QUALITY}, for example"
@@ -232,9 +239,14 @@ def sample_release(
         if checked.recipe is None:
             outcomes.append(Outcome(checked.id, FAILED, reason=str(checked.problems[0])))
         else:
-            jobs.append(Job(Path(folder), checked.id, checked.recipe.used_frames, quality, used_only, overwrite))
-    outcomes += progress_bar(_run_all(jobs, workers or available_cores()), len(jobs), "sampling videos")
-    return FramesReport(Path(folder), tuple(sorted(outcomes, key=lambda outcome: order[outcome.recipe])))
+            jobs.append(Job(folder, checked.id, checked.recipe.used_frames, quality, used_only, overwrite))
+    if cluster is None:
+        done = _run_all(jobs, workers or available_cores())
+    else:
+        cluster.require_shared(folder)
+        done = (outcome for _, outcome in cluster.run(run_job, jobs, gpu=False, when_lost=_crashed))
+    outcomes += progress_bar(done, len(jobs), "sampling videos")
+    return FramesReport(folder, tuple(sorted(outcomes, key=lambda outcome: order[outcome.recipe])))
 
 
 def _run_all(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
@@ -256,13 +268,17 @@ def _run_all(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     if lost and len(jobs) == 1:
-        found = "found that its process died (out of memory, or a video that crashes the decoder)"
-        reason = f"recipes/{lost[0].recipe}/{VIDEO}: expected frames, {found}; check the video, or fetch it again"
-        yield Outcome(lost[0].recipe, FAILED, reason=reason)
+        yield _crashed(lost[0])
     elif lost:
         middle = (len(lost) + 1) // 2
         for half in filter(None, (lost[:middle], lost[middle:])):
             yield from _run_all(half, workers)
+
+
+def _crashed(job: Job) -> Outcome:
+    found = "found that its process died (out of memory, or a video that crashes the decoder)"
+    reason = f"recipes/{job.recipe}/{VIDEO}: expected frames, {found}; check the video, or fetch it again"
+    return Outcome(job.recipe, FAILED, reason=reason)
 
 
 def run_job(job: Job) -> Outcome:

@@ -28,8 +28,13 @@ COLOURS = {
     "Af": "#e58f6b",
     "Sf": "#cfe6c5",
     "St": "#b9dfe0",
+    "Ac2": "#d98a70",
+    "At": "#a8c4c9",
 }
-"""One per tag; actions stand out, because everything leads to them."""
+"""One per tag; actions stand out, because everything leads to them. The last two are the English corpus's."""
+
+OTHER = "#dddddd"
+"""Of tags that a corpus has besides."""
 
 DARK = ("Ac",)
 INK, EDGE, MAIN_EDGE = "#2b2622", "#a89d92", "#c8552f"
@@ -43,7 +48,12 @@ LONGEST = 12
 """Characters of a line inside a node."""
 
 
-def draw_graph(recipe: Recipe, path: str | Path, glossary: Mapping[str, str] = MappingProxyType({})) -> None:
+def draw_graph(
+    recipe: Recipe,
+    path: str | Path,
+    glossary: Mapping[str, str] = MappingProxyType({}),
+    tags: Mapping[str, str] = MappingProxyType(TAGS),
+) -> None:
     """Draw the flow graph of a recipe as a PNG file.
 
     A node shows its tag and its words, or its word id where the recipe has no text.
@@ -52,6 +62,7 @@ def draw_graph(recipe: Recipe, path: str | Path, glossary: Mapping[str, str] = M
         recipe: With or without text.
         path: The file, written atomically.
         glossary: English for words, shown next to them.
+        tags: The release's tags with their meanings.
     """
     graph = build_graph(recipe)
     places = lay_out(graph)
@@ -62,19 +73,19 @@ def draw_graph(recipe: Recipe, path: str | Path, glossary: Mapping[str, str] = M
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.3, -0.7))
     axes.axis("off")
     shown = with_english([recipe.title, *(entity.text for entity in recipe.entities.values())], glossary)
-    axes.set_title(shown.get(recipe.title, recipe.id), loc="left", color=INK, fontproperties=_font(13))
+    axes.set_title(shown.get(recipe.title) or recipe.id, loc="left", color=INK, fontproperties=_font(13))
     boxes = {id: _draw_node(axes, entity, places[id], shown) for id, entity in recipe.entities.items()}
     figure.draw_without_rendering()  # gives the boxes their sizes, so that arrows can end at them
     for start, end, label in graph.edges(keys=True):
         _draw_edge(axes, label, (places[start], places[end]), (boxes[start], boxes[end]))
-    _draw_legend(figure, recipe)
+    _draw_legend(figure, recipe, tags)
     write_png(Path(path), figure.savefig, dpi=120, facecolor="white")
 
 
 def _draw_node(axes: Axes, entity: Entity, place: Place, shown: Mapping[str, str]) -> Patch:
     text = entity.id if entity.text is None else shown[entity.text]
     label = f"{textwrap.fill(text, LONGEST)}\n{entity.tag}"
-    box = {"boxstyle": "round,pad=0.25", "facecolor": COLOURS[entity.tag], "edgecolor": "white", "lw": 0.8}
+    box = {"boxstyle": "round,pad=0.25", "facecolor": COLOURS.get(entity.tag, OTHER), "edgecolor": "white", "lw": 0.8}
     style: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.0, "zorder": 3, "bbox": box}
     ink = "white" if entity.tag in DARK else INK
     patch = axes.text(*place, label, color=ink, fontproperties=_font(8), **style).get_bbox_patch()
@@ -93,9 +104,9 @@ def _draw_edge(axes: Axes, label: str, places: tuple[Place, Place], boxes: tuple
     axes.text(x0 + min(0.5, 0.45 * (x1 - x0)), y0 + min(0.5 / (x1 - x0), 0.45) * (y1 - y0), label, **style)
 
 
-def _draw_legend(figure: Figure, recipe: Recipe) -> None:
+def _draw_legend(figure: Figure, recipe: Recipe, tags: Mapping[str, str]) -> None:
     used = {entity.tag for entity in recipe.entities.values()}
-    names = ", ".join(f"{tag} {meaning.lower()}" for tag, meaning in TAGS.items() if tag in used)
+    names = ", ".join(f"{tag} {meaning.lower()}" for tag, meaning in tags.items() if tag in used)
     figure.supxlabel(names, fontsize=8, color=EDGE, x=0.01, ha="left")
 
 

@@ -42,7 +42,7 @@ ROLES = {
     "V-tm": "when",
     "other-mod": "how",
 }
-"""The keyword of each r-FG label."""
+"""The keyword of each r-FG label; a label that a corpus has besides is its own keyword, in quotes."""
 
 STANDS_FOR = frozenset({"F-eq", "F-part-of", "F-set", "T-eq", "T-part-of", "A-eq"})
 """The labels by which a mention is another name for, or a part of, what it comes from."""

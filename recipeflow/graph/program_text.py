@@ -4,21 +4,21 @@ A line of the text is an assignment, and after ``#`` the tag and id of every men
 
     x1 = 切り(きゅうり(is=i1), how="１ｃｍ幅")  # Ac 1-0-5, F 1-0-2, Sf 1-0-4
 
-Where a release has no text, the id replaces it. Names that are not plain words are JSON strings.
+Where a release has no text, the id replaces it. Names that are not plain words are JSON strings, and so are labels
+that a corpus has besides the paper's: ``"s"=オーブン``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from recipeflow.errors import ProgramError, short
 from recipeflow.graph.program import OBJECT, ROLES, Argument, Mention, Program
-from recipeflow.release.recipe import TAGS
+from recipeflow.release.scheme import PAPER, Scheme
 
-_LABELS = {role: label for label, role in ROLES.items()}
 _ID = re.compile(r"[0-9]+-[0-9]+-[0-9]+")
 _VARIABLE = re.compile(r"[imx][1-9][0-9]*")
 _TOKEN = re.compile(rf'\s*({_ID.pattern}|\w+|"(?:[^"\\]|\\.)*"|[(),=])')
@@ -42,11 +42,15 @@ def _format(value: Mention | str) -> str:
     if isinstance(value, str):
         return value
     parts = [
-        _format(argument.value) if argument.label == OBJECT else f"{ROLES[argument.label]}={_format(argument.value)}"
+        _format(argument.value) if argument.label == OBJECT else f"{_role(argument.label)}={_format(argument.value)}"
         for argument in value.arguments
     ]
     call = f"({', '.join(parts)})" if parts else ""
     return (value.id if value.text is None else _quote(value.text)) + call
+
+
+def _role(label: str) -> str:
+    return ROLES.get(label) or _string(label)
 
 
 def _quote(text: str) -> str:
@@ -63,17 +67,21 @@ def _format_return(program: Program) -> str:
     return " ".join(["return", ", ".join(program.results)]).rstrip()
 
 
-def parse_program(text: str) -> Program:
+def parse_program(text: str, scheme: Scheme = PAPER) -> Program:
     """Read the text form.
+
+    Args:
+        text: The program.
+        scheme: The tags and labels that it may have.
 
     Raises:
         ProgramError: If it cannot be parsed, with the line number.
     """
     lines = text.splitlines() or [""]
     head = _parse_head(lines[0])
-    builder = _Builder()
+    builder, labels = _Builder(scheme), _labels_by_role(scheme)
     for number, line in enumerate(lines[1:-1], start=2):
-        builder.assign(*_LineParser(line, number).assignment(), f"line {number}")
+        builder.assign(*_LineParser(line, number, labels).assignment(), f"line {number}")
     program = Program(*head, builder.variables)
     if lines[-1] != (expected := _format_return(program)) or len(lines) < 2:
         raise _problem(f"line {len(lines)}", f"expected {expected!r} as the last line", lines[-1])
@@ -97,7 +105,8 @@ def _unquote(token: str, place: str) -> Any:
 class _LineParser:
     """Reads one assignment by recursive descent; tags and ids come from the margin."""
 
-    def __init__(self, line: str, number: int) -> None:
+    def __init__(self, line: str, number: int, labels: Mapping[str, str]) -> None:
+        self.labels = labels
         body, _, margin = line.rpartition(_MARGIN)
         self.place = f"line {number}"
         self.tokens = list(self._split(body.rstrip()))
@@ -154,7 +163,7 @@ class _LineParser:
             if self.tokens[1:2] == ["="]:
                 role = self._take()
                 self._take("=")
-                label = _find_label(role, self.place)
+                label = _find_label(role, self.labels, self.place)
             is_variable = _VARIABLE.fullmatch(self.tokens[0])
             yield Argument(label, self._take() if is_variable else self._mention(depth))
             if self.tokens[0] not in {",", ")"}:
@@ -173,38 +182,42 @@ def program_to_json(program: Program) -> dict[str, Any]:
 
 def _as_dict(mention: Mention) -> dict[str, Any]:
     arguments = [
-        {"role": ROLES[argument.label], "value": value if isinstance(value, str) else _as_dict(value)}
+        {"role": _role(argument.label), "value": value if isinstance(value, str) else _as_dict(value)}
         for argument in mention.arguments
         for value in [argument.value]
     ]
     return {"id": mention.id, "tag": mention.tag, "text": mention.text, "arguments": arguments}
 
 
-def program_from_json(raw: Any) -> Program:
+def program_from_json(raw: Any, scheme: Scheme = PAPER) -> Program:
     """Read the JSON form.
+
+    Args:
+        raw: The program.
+        scheme: The tags and labels that it may have.
 
     Raises:
         ProgramError: Where it cannot be read.
     """
     recipe_id, title = _get(raw, "recipe_id", str, "the program"), _get(raw, "title", str | None, "the program")
-    builder = _Builder()
+    builder, labels = _Builder(scheme), _labels_by_role(scheme)
     for number, item in enumerate(_get(raw, "assignments", list, "the program")):
         place = f"assignment {number}"
-        builder.assign(_get(item, "name", str, place), _from_dict(item, place, 0), place)
+        builder.assign(_get(item, "name", str, place), _from_dict(item, labels, place, 0), place)
     program = Program(recipe_id, title, builder.variables)
     if _get(raw, "results", list, "the program") != list(program.results):
         raise _problem("the program", f"expected the results {', '.join(program.results)}", raw["results"])
     return program
 
 
-def _from_dict(raw: Any, place: str, depth: int) -> Mention:
+def _from_dict(raw: Any, labels: Mapping[str, str], place: str, depth: int) -> Mention:
     if depth > _NESTED:
         raise _problem(place, f"expected mentions at most {_NESTED} deep", raw)
     arguments = []
     for item in _get(raw, "arguments", list, place):
         value = _get(item, "value", str | dict, place)
-        value = value if isinstance(value, str) else _from_dict(value, place, depth + 1)
-        arguments.append(Argument(_find_label(_get(item, "role", str, place), place), value))
+        value = value if isinstance(value, str) else _from_dict(value, labels, place, depth + 1)
+        arguments.append(Argument(_find_label(_get(item, "role", str, place), labels, place), value))
     fields = (_get(raw, "id", str, place), _get(raw, "tag", str, place), _get(raw, "text", str | None, place))
     return Mention(*fields, tuple(arguments))
 
@@ -218,7 +231,8 @@ def _get(raw: Any, key: str, kind: Any, place: str) -> Any:
 class _Builder:
     """Collects assignments; each must fit those before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, scheme: Scheme) -> None:
+        self.scheme = scheme
         self.variables: dict[str, Mention] = {}
         self.ids: set[str] = set()
 
@@ -235,8 +249,8 @@ class _Builder:
         if not _ID.fullmatch(mention.id) or mention.id in self.ids:
             raise _problem(place, "expected each word id once", mention.id)
         self.ids.add(mention.id)
-        if mention.tag not in TAGS:
-            raise _problem(place, f"expected a tag of {', '.join(TAGS)}", mention.tag)
+        if mention.tag not in self.scheme.tags:
+            raise _problem(place, f"expected a tag of {', '.join(self.scheme.tags)}", mention.tag)
         if len(set(mention.arguments)) < len(mention.arguments):
             raise _problem(place, "expected each argument once", mention.id)
         for argument in mention.arguments:
@@ -244,10 +258,14 @@ class _Builder:
                 raise _problem(place, "expected only variables that were assigned before", argument.value)
 
 
-def _find_label(role: str, place: str) -> str:
-    if role not in _LABELS:
-        raise _problem(place, f"expected a keyword of {', '.join(_LABELS)}", role)
-    return _LABELS[role]
+def _labels_by_role(scheme: Scheme) -> dict[str, str]:
+    return {_role(label): label for label in scheme.labels}
+
+
+def _find_label(role: str, labels: Mapping[str, str], place: str) -> str:
+    if role not in labels:
+        raise _problem(place, f"expected a keyword of {', '.join(labels)}", role)
+    return labels[role]
 
 
 def _problem(place: str, expected: str, found: object) -> ProgramError:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from recipeflow.release.recipe import LABELS, TAGS, Line, Recipe, StateChange
+from recipeflow.release.scheme import PAPER as PAPER_SCHEME
+from recipeflow.release.scheme import Scheme
 from recipeflow.tables import Cell, Table
 
 NOTE = (
@@ -76,6 +78,7 @@ class Statistics:
     tags: Mapping[str, int]
     labels: Mapping[str, int]
     images: Mapping[str, int]
+    scheme: Scheme = PAPER_SCHEME
 
     @property
     def entities(self) -> int:
@@ -125,8 +128,12 @@ class Statistics:
         """The figures, and the paper's three tables."""
         return [
             Table("Figures", ("", "release", "paper"), _rows(self.figures(), "figures", FIGURES)),
-            Table("r-NE tags", ("Tag", "Meaning", "release", "paper"), _totalled(self.tags, "tags", TAGS)),
-            Table("r-FG labels", ("Label", "Meaning", "release", "paper"), _totalled(self.labels, "labels", LABELS)),
+            Table("r-NE tags", ("Tag", "Meaning", "release", "paper"), _totalled(self.tags, "tags", self.scheme.tags)),
+            Table(
+                "r-FG labels",
+                ("Label", "Meaning", "release", "paper"),
+                _totalled(self.labels, "labels", self.scheme.labels),
+            ),
             Table("Image annotation", ("Pre", "Post", "release", "paper"), _image_rows(self.images)),
         ]
 
@@ -154,8 +161,13 @@ PAPER: dict[str, dict[str, int | float]] = {
 """The paper's numbers as printed; it has 5.31 instructions per recipe where 1,077 / 200 is 5.385."""
 
 
-def compute_statistics(recipes: Iterable[Recipe]) -> Statistics:
-    """Count in one pass over the recipes, as ``read_release`` streams them."""
+def compute_statistics(recipes: Iterable[Recipe], scheme: Scheme = PAPER_SCHEME) -> Statistics:
+    """Count in one pass over the recipes, as ``read_release`` streams them.
+
+    Args:
+        recipes: The recipes.
+        scheme: What they are tagged with.
+    """
     counts: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     labels: Counter[str] = Counter()
@@ -175,9 +187,10 @@ def compute_statistics(recipes: Iterable[Recipe]) -> Statistics:
         **{name: counts[name] for name in _COUNTED},
         unique_actions=len(actions) if complete else None,
         unique_ingredients=len(ingredients) if complete else None,
-        tags={tag: tags[tag] for tag in TAGS},
-        labels={label: labels[label] for label in LABELS},
+        tags={tag: tags[tag] for tag in scheme.tags},
+        labels={label: labels[label] for label in scheme.labels},
         images={kind: images[kind] for kind in OBJECT_KINDS},
+        scheme=scheme,
     )
 
 
@@ -236,7 +249,7 @@ def _rows(counts: Mapping[str, Cell], group: str, names: Mapping[str, str]) -> l
 
 def _totalled(counts: Mapping[str, int], group: str, meanings: Mapping[str, str]) -> list[tuple[Cell, ...]]:
     paper = PAPER[group]
-    rows = [(key, meanings[key], count, paper[key]) for key, count in counts.items()]
+    rows = [(key, meanings[key], count, paper.get(key)) for key, count in counts.items()]
     return [*rows, ("Total", "", sum(counts.values()), sum(paper.values()))]
 
 

@@ -1,16 +1,16 @@
 """Japanese word segmentation, for recipes that are not segmented yet.
 
 KyTea is the paper's tool, and needs a model file that we may not ship; MeCab with UniDic (``fugashi``,
-``unidic-lite``) is always installed, and splits a little more coarsely: 切り where KyTea has 切 and り.
+``unidic-lite``) is always installed, and its tokens are divided as KyTea does (``segmentation_rfg.divide``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 from recipeflow.errors import SegmenterError, short
+from segmentation_rfg import japanese_words
 
 Segmenter = Callable[[str], list[str]]
 """Splits a line without spaces into words; joined, they are the line again."""
@@ -18,7 +18,7 @@ Segmenter = Callable[[str], list[str]]
 
 def load_segmenter(kytea_model: str | Path | None = None) -> Segmenter:
     """The paper's segmenter if its model is given, else the one that is always installed."""
-    return _load_mecab() if kytea_model is None else _load_kytea(Path(kytea_model))
+    return japanese_words() if kytea_model is None else _load_kytea(Path(kytea_model))
 
 
 def segment(text: str, segmenter: Segmenter) -> list[tuple[int, int]]:
@@ -38,15 +38,6 @@ def segment(text: str, segmenter: Segmenter) -> list[tuple[int, int]]:
             "normalise the line first, with recipeflow.language.japanese.normalise"
         )
     return spans
-
-
-@cache
-def _load_mecab() -> Segmenter:
-    import fugashi  # here, because loading its dictionary takes a moment
-    import unidic_lite
-
-    tagger = fugashi.Tagger(f'-d "{unidic_lite.DICDIR}"')
-    return lambda text: [word.surface for word in tagger(text)]
 
 
 def _load_kytea(model: Path) -> Segmenter:

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-import networkx as nx
-
 from recipeflow.errors import (
     CycleError,
     DanglingEdgeError,
@@ -27,14 +25,14 @@ from recipeflow.errors import (
     short,
     show,
 )
-from recipeflow.release.recipe import LABELS, SECTIONS, TAGS, Flow, Line, Recipe, StateChange, Word, word_id
+from recipeflow.release.recipe import SECTIONS, Flow, Line, Recipe, StateChange, Word, word_id
+from recipeflow.release.scheme import PAPER, Scheme
 
 ANNOTATIONS = "annotations.json"
 NO_FRAME = -1
 LARGEST = 2**31 - 1
 """Larger numbers do not fit the datasets' columns, and no real line or video has so many characters or frames."""
 
-WORD_NES = frozenset({"O", *(f"{tag}-{position}" for tag in TAGS for position in "BI")})
 RECIPE_KEYS = {"ingredients": list, "instructions": list, "recipe_flows": list, "state_changes": list}
 WORD_KEYS = {"word_id": str, "start_char": int, "end_char": int, "ne": str}
 FLOW_KEYS = {"start_vertex": str, "end_vertex": str, "label": str}
@@ -69,8 +67,9 @@ class RecipeParser:
     place that refers to it.
     """
 
-    def __init__(self, recipe_id: str) -> None:
+    def __init__(self, recipe_id: str, scheme: Scheme = PAPER) -> None:
         self.recipe_id = recipe_id
+        self.scheme = scheme
         self.problems: list[ReleaseProblem] = []
         self.tags: dict[str, str | None] = {}
 
@@ -150,11 +149,15 @@ class RecipeParser:
             self._report(WordIdError, message, where, raw["word_id"])
         span = (raw["start_char"], raw["end_char"])
         end = span[0] if end is None else end
-        if span[0] != end or span[0] < 0 or span[1] <= span[0]:
+        # Only a line of a spaced language may have something between its words; its text is checked to be a space.
+        gap = span[0] > end > 0 and self.scheme.spaced
+        if (span[0] != end and not gap) or span[0] < 0 or span[1] <= span[0]:
             message = f"expected a word that starts at {end} and is not empty, found characters {span[0]} to {span[1]}"
-            self._report(OffsetError, message, where, span, "words tile their line without gaps")
-        if ne not in WORD_NES:
-            message = f"expected O or TAG-B or TAG-I with TAG one of {', '.join(TAGS)}, found {short(ne)}"
+            spaces = "only spaces are between words" if self.scheme.spaced else "words tile their line without gaps"
+            self._report(OffsetError, message, where, span, spaces)
+        if ne not in self.scheme.word_nes:
+            known = ", ".join(self.scheme.tags)
+            message = f"expected O or TAG-B or TAG-I with TAG one of {known}, found {short(ne)}"
             self._report(UnknownTagError, message, where, ne)
         elif ne.endswith("-I") and previous not in (None, ne, ne.removesuffix("I") + "B"):
             message = f"expected {ne} to continue an entity of its tag, found {short(previous)} before it"
@@ -167,8 +170,8 @@ class RecipeParser:
             if not self._has_keys(raw, FLOW_KEYS, place):
                 continue
             flow = Flow(raw["start_vertex"], raw["end_vertex"], raw["label"])
-            if flow.label not in LABELS:
-                message = f"expected a label of {', '.join(LABELS)}, found {short(flow.label)}"
+            if flow.label not in self.scheme.labels:
+                message = f"expected a label of {', '.join(self.scheme.labels)}, found {short(flow.label)}"
                 self._report(UnknownLabelError, message, place, flow.label)
             for side, vertex in (("start", flow.start), ("end", flow.end)):
                 self._check_vertex(vertex, f"{place}, {side}")
@@ -213,6 +216,8 @@ class RecipeParser:
         return None
 
     def _check_graph(self, flows: tuple[Flow, ...]) -> None:
+        import networkx as nx  # here, because everyone who reads a dataset imports this module
+
         graph = nx.DiGraph((flow.start, flow.end) for flow in flows)
         # One representative per strongly connected component: naming every cycle could take forever.
         for component in nx.strongly_connected_components(graph):

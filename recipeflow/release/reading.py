@@ -16,11 +16,12 @@ from recipeflow.errors import (
     ReleaseProblem,
     UrlListError,
 )
-from recipeflow.release.info import INFO, check_info
+from recipeflow.release.info import INFO, check_info, read_scheme
 from recipeflow.release.jsonstream import stream_object
 from recipeflow.release.parsing import ANNOTATIONS, RecipeParser, id_problem
 from recipeflow.release.recipe import Recipe
 from recipeflow.release.recipe_files import attach_files, read_frames
+from recipeflow.release.scheme import Scheme
 from recipeflow.release.urls import URLS, read_urls
 
 FOLDER_HINT = "pass the folder that contains annotations.json, or make one with `vrf kitchen OUT`"
@@ -82,7 +83,8 @@ def check_release(
         for checked in watch(_scan(Path(folder), urls, with_frames=True)):
             problems.extend(checked.problems)
     except ReleaseProblem as problem:
-        problems.append(problem)
+        if problem.file != INFO:  # reported below, with all others of that file
+            problems.append(problem)
     return problems + check_info(folder)[1]
 
 
@@ -93,9 +95,10 @@ def _scan(
     with_frames: bool = False,
 ) -> Iterator[CheckedRecipe]:
     seen: set[str] = set()
+    scheme = read_scheme(folder)
     for recipe_id, raw in stream_object(folder / ANNOTATIONS, ANNOTATIONS, FOLDER_HINT, of_recipes=True):
         if recipe_ids is None or recipe_id in recipe_ids:
-            recipe, problems = _examine(recipe_id, raw, folder, with_frames)
+            recipe, problems = _examine(recipe_id, raw, folder, scheme, with_frames)
             if recipe_id in seen:
                 message = "expected each recipe id once, found it again"
                 problems.append(DuplicateRecipeError(message, file=ANNOTATIONS, recipe=recipe_id, value=recipe_id))
@@ -115,9 +118,11 @@ def _scan(
             yield CheckedRecipe(recipe_id, None, (problem,))
 
 
-def _examine(recipe_id: str, raw: Any, folder: Path, with_frames: bool) -> tuple[Recipe | None, list[ReleaseProblem]]:
+def _examine(
+    recipe_id: str, raw: Any, folder: Path, scheme: Scheme, with_frames: bool
+) -> tuple[Recipe | None, list[ReleaseProblem]]:
     """The recipe as far as it can be read, and every problem of its annotation and its files."""
-    parser = RecipeParser(recipe_id)
+    parser = RecipeParser(recipe_id, scheme)
     recipe = parser.parse(raw)
     problems = parser.problems
     if recipe is not None and id_problem(recipe_id) is None:

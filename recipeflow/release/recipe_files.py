@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from recipeflow.errors import (
@@ -16,6 +17,7 @@ from recipeflow.errors import (
     LineLengthError,
     MissingFileError,
     MissingFrameError,
+    OffsetError,
     ReleaseProblem,
     short,
 )
@@ -124,6 +126,15 @@ def text_problems(
             message = f"expected {line.length} characters as annotated, found {len(content)}: {short(content)}"
             place = f"line {number}"
             yield LineLengthError(message, file=file, recipe=recipe_id, place=place, value=content, hint=hint)
+            continue
+        for before, after in pairwise(line.words):
+            if (between := content[before.end : after.start]).strip():
+                message = (
+                    f"expected only spaces between words, found {short(between)} at {before.end}: {short(content)}"
+                )
+                yield OffsetError(
+                    message, file=file, recipe=recipe_id, place=f"line {number}", value=between, hint=hint
+                )
 
 
 def read_frames(recipe: Recipe) -> tuple[dict[int, bytes], list[ReleaseProblem]]:

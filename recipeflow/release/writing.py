@@ -28,6 +28,8 @@ from recipeflow.release.info import INFO, ReleaseInfo
 from recipeflow.release.parsing import ANNOTATIONS, RecipeParser, recipe_to_json
 from recipeflow.release.recipe import SECTIONS, Recipe, frame_name
 from recipeflow.release.recipe_files import TITLE, read_frames, recipe_folder, text_problems
+from recipeflow.release.scheme import PAPER, Scheme
+from recipeflow.release.scores import SCORES, Scores
 from recipeflow.release.urls import URLS, line_id, url_line
 
 ADVICE = "Nothing was written; fix these recipes first."
@@ -68,13 +70,18 @@ class ReleaseWriter:
             self.stack = stack.pop_all()
         return self
 
-    def add(self, recipe: Recipe, frames: Mapping[int, bytes] | None = None) -> None:
-        """Append a recipe; ``frames`` maps frame numbers to JPEG bytes, ``None`` means a recipe without frames.
+    def add(self, recipe: Recipe, frames: Mapping[int, bytes] | None = None, scores: Scores | None = None) -> None:
+        """Append a recipe.
+
+        Args:
+            recipe: The recipe.
+            frames: JPEG bytes by frame number; ``None`` means a recipe without frames.
+            scores: How sure its parser was, if it was predicted.
 
         Raises:
             InvalidReleaseError: If reading the recipe back would find problems, with all of them.
         """
-        problems = list(_problems(recipe))
+        problems = list(_problems(recipe, self.info.scheme if self.info else PAPER))
         if recipe.id in self.urls:
             message = "expected each recipe id once, found it again"
             problems.append(DuplicateRecipeError(message, file=ANNOTATIONS, recipe=recipe.id, value=recipe.id))
@@ -89,6 +96,10 @@ class ReleaseWriter:
         self.annotations.write(f"{separator}{json.dumps(recipe.id)}: {json.dumps(recipe_to_json(recipe))}")
         self.urls[recipe.id] = recipe.url
         self._write_files(recipe, frames)
+        if scores is not None:
+            home = recipe_folder(self.folder, recipe.id)
+            home.mkdir(parents=True, exist_ok=True)
+            (home / SCORES).write_text(scores.to_json(), encoding="utf-8")
 
     def _write_files(self, recipe: Recipe, frames: Mapping[int, bytes] | None) -> None:
         home = recipe_folder(self.folder, recipe.id)
@@ -130,14 +141,14 @@ class ReleaseWriter:
             (self.folder / INFO).write_text(self.info.to_json(), encoding="utf-8")
 
 
-def _problems(recipe: Recipe) -> Iterator[ReleaseProblem]:
+def _problems(recipe: Recipe, scheme: Scheme) -> Iterator[ReleaseProblem]:
     """The problems that reading this recipe would find."""
     unknown = [change.action for change in recipe.state_changes if change.action not in recipe.entities]
     for action in unknown:
         message = f"expected state changes of an entity, found one of {short(action)}"
         yield DanglingEdgeError(message, file=ANNOTATIONS, recipe=recipe.id, value=action)
     if not unknown:
-        parser = RecipeParser(recipe.id)
+        parser = RecipeParser(recipe.id, scheme)
         parser.parse(recipe_to_json(recipe))
         yield from parser.problems
     if recipe.url is not None and line_id(url_line(recipe.url)) != recipe.id:

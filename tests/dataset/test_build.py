@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from datasets import load_dataset
 
 from recipeflow.dataset.build import build_dataset
-from recipeflow.dataset.folder import MANIFEST
-from recipeflow.errors import OutputExistsError, UsageError
+from recipeflow.dataset.folder import MANIFEST, DatasetFolder
+from recipeflow.dataset.recipes import DatasetSource
+from recipeflow.errors import DatasetFolderError, OutputExistsError, UsageError
 from recipeflow.kitchen import cook_release
 from recipeflow.release import check_release, reading
 from tests.building import CONFIGS, all_files, many_recipes, read_rows, run_python, run_vrf
@@ -90,11 +92,17 @@ def test_some_recipes_may_be_without_state_changes(tmp_path):
     }
 
 
-def test_no_state_change_at_all_is_reported_since_datasets_cannot_load_an_empty_table(tmp_path):
+def test_a_release_without_state_changes_has_no_image_pairs_since_datasets_cannot_load_an_empty_table(tmp_path):
     release = make_release(tmp_path / "release", [replace(TEA, state_changes=())])
+    assert list(build_dataset(release, tmp_path / "vrf").manifest["configs"]) == ["recipes", "flow_graphs"]
+    assert load_dataset(str(tmp_path / "vrf"), split="train", cache_dir=tmp_path / "cache")["title"] == ["麦茶"]
+    card = (tmp_path / "vrf" / "README.md").read_text(encoding="utf-8")
+    assert "**no image pairs**" in card and 'load_dataset("vrf", "image_pairs"' not in card
+    assert [checked.recipe.title for checked in DatasetSource(tmp_path / "vrf").recipes()] == ["麦茶"]
+    with pytest.raises(DatasetFolderError, match="a release without state changes"):
+        DatasetFolder(tmp_path / "vrf").files()
     with pytest.raises(UsageError, match=r"at least one state change.*without a build: VRFDataset"):
-        build_dataset(release, tmp_path / "vrf")
-    assert not (tmp_path / "vrf").exists()
+        VRFDataset(config_name="image_pairs", data_dir=release, cache_dir=tmp_path / "cache").download_and_prepare()
 
 
 def test_images_are_embedded_byte_by_byte(release, tmp_path):
@@ -226,6 +234,8 @@ def test_a_small_kitchen_builds_and_loads(tmp_path):
 def test_a_build_parses_each_recipe_once(release, tmp_path, monkeypatch):
     parsed = []
     parser = reading.RecipeParser
-    monkeypatch.setattr(reading, "RecipeParser", lambda recipe_id: parsed.append(recipe_id) or parser(recipe_id))
+    monkeypatch.setattr(
+        reading, "RecipeParser", lambda recipe_id, scheme: parsed.append(recipe_id) or parser(recipe_id)
+    )
     build_dataset(release, tmp_path / "vrf")
     assert parsed == [recipe.id for recipe in RECIPES]

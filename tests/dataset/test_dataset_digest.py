@@ -1,13 +1,16 @@
 """One number for what a dataset holds, whatever its files are called and where they lie."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from recipeflow.dataset import digest as digest_module
 from recipeflow.dataset.build import build_dataset
-from recipeflow.dataset.digest import dataset_digest
+from recipeflow.dataset.digest import compute_digest, dataset_digest
+from recipeflow.dataset.folder import MANIFEST, DatasetFolder
 from recipeflow.errors import DatasetFolderError
 
 
@@ -57,3 +60,18 @@ def test_every_change_of_what_training_reads_changes_it(dataset, name):
 def test_what_is_no_dataset_is_reported(tmp_path):
     with pytest.raises(DatasetFolderError, match="vrf build"):
         dataset_digest(tmp_path)
+
+
+def test_a_build_records_it_so_that_no_image_is_read_again(dataset, monkeypatch):
+    recorded = json.loads((dataset / MANIFEST).read_text())["content"]["digest"]
+    assert recorded == compute_digest(DatasetFolder(dataset))
+    monkeypatch.setattr(digest_module, "index_frames", lambda folder: pytest.fail("an image was read"))
+    assert dataset_digest(dataset) == recorded
+
+
+def test_an_older_build_has_the_same(dataset):
+    recorded = dataset_digest(dataset)
+    manifest = json.loads((dataset / MANIFEST).read_text())
+    del manifest["content"]
+    (dataset / MANIFEST).write_text(json.dumps(manifest))
+    assert dataset_digest(dataset) == recorded

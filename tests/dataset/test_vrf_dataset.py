@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from recipeflow.dataset.folds import assign_folds
 from recipeflow.errors import BrokenImageError, EmptyReleaseError, InvalidReleaseError, MissingFileError, UsageError
-from recipeflow.release import check_release
+from recipeflow.release import check_release, write_release
 from recipeflow.release.recipe import IOB2_TAGS, LABELS, TAGS, StateChange
 from tests.building import CONFIGS, many_recipes
 from tests.making import EGG, SALAD, TEA, edit_annotations, frames_of, make_frame, make_recipe, make_release
+from tests.making_english import ENGLISH_INFO, SOUP
 from tests.watching import opened_files
 from vrf_dataset import FEATURES, MAX_SHARDS, VRFDataset, pair_rows
 
@@ -367,3 +368,15 @@ def test_exclude_must_name_recipes_and_leave_some(release):
 def test_columns_and_rows_agree(release):
     for config in CONFIGS:
         assert list(prepare(release, config).features) == list(FEATURES[config])
+
+
+def test_a_corpus_with_more_tags_has_them_in_its_own_class_labels(tmp_path):
+    write_release(tmp_path / "english", [SOUP], ENGLISH_INFO)
+    recipes, graphs = (prepare(tmp_path / "english", config) for config in ("recipes", "flow_graphs"))
+    tags = recipes.features["instructions"].feature["ner_tags"].feature
+    assert tags.names == list(ENGLISH_INFO.scheme.iob2_tags)
+    assert [tags.int2str(tag) for tag in recipes[0]["instructions"][1]["ner_tags"]][3:7] == ["B-Ac2", "O", "O", "B-At"]
+    assert recipes[0]["instructions"][0]["tokens"] == ["Chop", "2", "large", "tomatoes", "."]
+    labels = graphs.features["edges"].feature["label"]
+    assert [labels.int2str(edge["label"]) for edge in graphs[0]["edges"]][2] == "s"
+    assert "recipes in English" in recipes.info.description

@@ -137,7 +137,7 @@ def test_a_run_that_is_stopped_in_a_video_goes_on_there(tmp_path, kitchen, cooke
     partial = tmp_path / "out/recipes" / cooked[1].recipe.id / ".video.mp4.partial"
     wait_for_bytes(partial, 50_000)
     process.send_signal(number)
-    _, printed = process.communicate(timeout=30)
+    _, printed = process.communicate(timeout=120)
     if number == signal.SIGINT:
         assert process.returncode == 130
         assert printed.strip() == "interrupted; run the same command again to resume: nothing is fetched twice"

@@ -215,7 +215,7 @@ def start(release: Path, *options: str) -> subprocess.Popen:
 
 def run(release: Path, *options: str) -> tuple[int, str, str]:
     process = start(release, *options)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=200)
     return process.returncode, output, errors
 
 
@@ -251,7 +251,7 @@ def test_a_stopped_run_leaves_no_half_recipe_and_is_gone_on_with(long_film, numb
     workers = {int(path.name.split(".")[2]) for path in home.glob(".frames.*.partial")}
     # The whole group at Ctrl-C, as a terminal does it; a kill hits only the one process.
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=200)
     assert process.returncode != 0
     assert "Traceback" not in errors
     if number == signal.SIGKILL:

@@ -173,11 +173,23 @@ def test_no_recipe_in_common():
         measure_agreement([EGG], [TEA, SALAD])
 
 
-@pytest.mark.parametrize("words", ["終 わり", "終わ", "終り。", "終わり\n終わり"])
-def test_other_words_are_refused(words):
+@pytest.mark.parametrize("words", ["終わ", "終り。", "終わり\n終わり"])
+def test_another_text_is_refused(words):
     first, second = (make_recipe("a", "a", "塩/F", text) for text in ("終わり", words))
-    with pytest.raises(AgreementError, match=r"recipe a, instructions: expected the same words .* annotate both from"):
+    with pytest.raises(AgreementError, match=r"recipe a, instructions: expected the same text .* annotate both from"):
         measure_agreement([first], [second])
+
+
+def test_the_same_text_in_other_words_is_compared_by_characters():
+    flows, changes = "salt Targ cut", "cut 1 2"
+    first = make_recipe("a", "a", "塩/F", "１ 、 塩/F:salt を 切り/Ac:cut ます", flows, changes)
+    second = make_recipe("a", "a", "塩/F", "１、 塩/F:salt を 切/Ac:cut り ます", flows, changes)
+    agreement = measure_agreement([first], [second])
+    assert [agreement.total(step) for step in ("r-NE", "r-FG", "Image")] == [
+        Score(2, 3, 3),
+        Score(1, 1, 1),
+        Score(2, 2, 2),
+    ]
 
 
 def test_a_release_without_text_can_be_compared():
@@ -211,10 +223,10 @@ def test_the_command_in_json(two_releases):
 
 def test_the_command_as_a_table_and_in_markdown(two_releases):
     table = vrf("agreement", *two_releases).stdout
-    assert "│ r-NE       │     92.59 │  89.29 │     90.91 │   25 │    28 │     27 │" in table
+    assert "│ r-NE  │     92.59 │  89.29 │     90.91 │   25 │    28 │     27 │ 98.40 │" in table
     assert f"only in the first, and not compared: {TEA.id}" in table
     markdown = vrf("agreement", *two_releases, "--markdown").stdout
-    assert "| r-NE | 92.59 | 89.29 | 90.91 | 25 | 28 | 27 |" in markdown
+    assert "| r-NE | 92.59 | 89.29 | 90.91 | 25 | 28 | 27 | 98.40 |" in markdown
     assert "| F-comp | — | — | — | 0 | 0 | 0 |" in markdown
     assert f"only in the first, and not compared: {TEA.id}" in markdown
 

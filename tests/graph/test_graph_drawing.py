@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import networkx as nx
@@ -11,6 +12,7 @@ from recipeflow.kitchen.cooking import devise_recipe
 from recipeflow.release import read_release
 from recipeflow.release.recipe import Flow, Line, Recipe, Word
 from tests.making import RECIPES
+from tests.making_english import ENGLISH_INFO, SOUP
 
 
 def check_places(recipe):
@@ -49,3 +51,10 @@ def test_a_picture_with_and_without_text(tmp_path, official):
         with Image.open(path) as picture:
             assert picture.width > 500 and len(picture.convert("RGB").getcolors(10**7)) > 50
     assert sorted(path.name for path in (tmp_path / "pictures").iterdir()) == ["official.png", "salad.png"]
+
+
+def test_a_corpus_with_other_tags_is_drawn_too(tmp_path):
+    draw_graph(SOUP, tmp_path / "soup.png", tags=ENGLISH_INFO.scheme.tags)
+    draw_graph(replace(SOUP, title=""), tmp_path / "untitled.png")
+    with Image.open(tmp_path / "soup.png") as picture:
+        assert picture.width > 300

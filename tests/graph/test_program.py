@@ -19,6 +19,7 @@ from recipeflow.release import read_release
 from recipeflow.release.recipe import LABELS, SECTIONS, TAGS, Flow, Line, Recipe, Word, word_id
 from tests.cli.test_cli import ROOT, vrf
 from tests.making import EGG, RECIPES, SALAD, make_recipe
+from tests.making_english import ENGLISH_INFO, SOUP
 
 SALAD_PROGRAM = """\
 program "c0ffee00-salad" "きゅうりとトマトのサラダ"
@@ -367,3 +368,13 @@ def test_nothing_heavy_is_imported():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert result.stdout == "set()\n"
+
+
+def test_labels_and_tags_of_another_corpus_are_written_and_read_back():
+    program = make_program(SOUP)
+    text = format_program(program)
+    assert 'x2 = Turn(hob, "s"=x1, "v"=beeps)' in text
+    assert parse_program(text, ENGLISH_INFO.scheme) == program
+    assert program_from_json(json.loads(json.dumps(program_to_json(program))), ENGLISH_INFO.scheme) == program
+    with pytest.raises(ProgramError, match="expected a keyword of"):
+        parse_program(text)
