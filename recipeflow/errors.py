@@ -8,6 +8,7 @@ first) and as rows of a report (``check_release`` returns all of them unraised).
 from __future__ import annotations
 
 import reprlib
+import signal
 from collections.abc import Iterator, Sequence
 
 _SHORT = reprlib.Repr()
@@ -136,15 +137,15 @@ class WordIdError(ReleaseProblem):
 
 
 class OffsetError(ReleaseProblem):
-    """Words that do not tile their line: a gap, an overlap, an empty word or a wrong start."""
+    """Words that do not tile their line: a gap other than the spaces of a spaced language, an overlap, no text."""
 
 
 class UnknownTagError(ReleaseProblem):
-    """An r-NE tag that is not one of the paper's eight."""
+    """An r-NE tag that the release does not declare; by default, one that is not among the paper's eight."""
 
 
 class UnknownLabelError(ReleaseProblem):
-    """An r-FG label that is not one of the paper's thirteen."""
+    """An r-FG label that the release does not declare; by default, one that is not among the paper's thirteen."""
 
 
 class InsideWithoutBeginError(ReleaseProblem):
@@ -244,11 +245,20 @@ class TrainingDivergedError(VRFError):
 
 
 class StoppedError(VRFError):
-    """Ctrl-C; the message says how to resume, where that is possible."""
+    """Ctrl-C or, where that is handled, SIGTERM; the message says how to resume, where that is possible.
+
+    Args:
+        message: What remains.
+        number: Of the signal.
+    """
+
+    def __init__(self, message: str, number: int = signal.SIGINT) -> None:
+        super().__init__(message)
+        self.number = number
 
 
 class TrainingInterruptedError(StoppedError):
-    """Training was stopped by Ctrl-C, with a checkpoint to resume from."""
+    """Training was stopped by Ctrl-C or SIGTERM, with a checkpoint to resume from."""
 
 
 class SaveError(VRFError):
@@ -257,6 +267,10 @@ class SaveError(VRFError):
 
 class WorkerDiedError(VRFError):
     """A worker process died."""
+
+
+class ClusterError(VRFError):
+    """A Ray cluster that cannot be reached, or has a node that lacks something."""
 
 
 class ModelFolderError(VRFError):

@@ -1,7 +1,8 @@
 """Which extra a library belongs to, and how to install a missing one.
 
 `pip install recipeflow` installs what reads, makes, annotates and shows data. Learning and search need six gigabytes
-more, and come with the extra ``train``; ``all`` adds the demo page. The list itself is requirements.txt.
+more, and come with the extra ``train``; ``ray`` adds Ray clusters, ``all`` the demo page too. The list itself is
+requirements.txt.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ EXTRA_OF = {
     "torch": "train",
     "torchvision": "train",
     "transformers": "train",
+    "ray": "ray",
     "gradio": "all",
     "tensorboard": "all",
 }

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 from recipeflow.errors import OutputExistsError, SaveError, UsageError, VRFError, causes
 
@@ -24,12 +24,19 @@ def write_aside(path: Path, content: str | bytes) -> None:
     Raises:
         SaveError: If it cannot be written; an older file is kept, and nothing else is left behind.
     """
+    with staged_file(path) as target:
+        target.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def staged_file(path: Path) -> Generator[BinaryIO]:
+    """A file that gets its name only when the ``with`` block succeeds; errors are those of `write_aside`."""
     aside = path.with_name(f".{path.name}.partial")
     with saving(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with aside.open("wb") as target:
-                target.write(content.encode() if isinstance(content, str) else content)
+                yield target
                 target.flush()
                 os.fsync(target.fileno())
             move_into_place(aside, path)
@@ -50,8 +57,16 @@ def write_png(path: Path, save: Callable[..., Any], **options: Any) -> None:
     write_aside(path, buffer.getvalue())
 
 
+def sync_files(folder: Path) -> None:
+    """Sync all files of a folder that a library has written."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
 def move_into_place(aside: Path, path: Path) -> None:
-    """Rename a finished file, whose content is already synced, and sync the folder too."""
+    """Rename a finished file or folder, whose content is already synced, and sync the folder around it too."""
     aside.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -152,6 +167,13 @@ class StagedFolder:
                 path.rename(self.target)
             else:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def staged_in_cache(folder: Path, marker: str) -> StagedFolder:
+    """A folder in a cache, whose names nobody else uses: what a deletion left of an older one is replaced as well."""
+    if not (folder / marker).is_file():
+        shutil.rmtree(folder, ignore_errors=True)
+    return StagedFolder(folder, marker, overwrite=True)
 
 
 def _is_running(process: int) -> bool:

@@ -167,7 +167,7 @@ def progress_bar(
 
 
 class TrainingProgress(ProgressDisplay):
-    """The progress of a training run: steps, loss and, once there was an evaluation, R@5.
+    """The progress of a training run: steps, loss and, once there was an evaluation, its main figure.
 
     Args:
         total: Steps of the whole run.
@@ -177,12 +177,11 @@ class TrainingProgress(ProgressDisplay):
 
     def __init__(self, total: int, done: int, shown: bool) -> None:
         super().__init__("training", total, done, shown=shown)
-        self.recall: float | None = None
+        self.watched = ""
         self.loss: float | None = None
 
     def step(self, loss: float) -> None:
         """Count a step; the loss shown is a running mean."""
         self.loss = loss if self.loss is None else 0.95 * self.loss + 0.05 * loss
-        recall = "" if self.recall is None else f"  R@5 {self.recall:.1f}"
-        self.show_figures(f"loss {self.loss:.3f}{recall}")
+        self.show_figures("  ".join(part for part in (f"loss {self.loss:.3f}", self.watched) if part))
         self.advance()

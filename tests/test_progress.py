@@ -70,7 +70,7 @@ def test_libraries_draw_no_bars_into_the_log_of_a_training(tmp_path):
 
 def test_a_run_that_is_resumed_counts_from_where_it_was(chatty, capfd):
     with TrainingProgress(10, 8, shown=True) as training:
-        training.recall = 12.3
+        training.watched = "R@5 12.3"
         training.step(0.5)
         training.step(0.5)
     first, last = capfd.readouterr().err.splitlines()

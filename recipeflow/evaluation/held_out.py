@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Protocol
+
 from configuration_vrf import VRFConfig
 from recipeflow.dataset.folds import FOLDS, split_folds
 from recipeflow.errors import CalibrationError
 
 
-def seen_folds(config: VRFConfig, digest: str) -> set[int]:
+class TrainedConfig(Protocol):
+    """The config of any model that records what it was trained on."""
+
+    held_out_fold: int | None
+    trained_on: str | None
+
+
+def seen_folds(config: TrainedConfig, digest: str) -> set[int]:
     """The folds of a dataset that a model is known to have been trained on.
 
     Args:
         config: The model's. If it does not record its dataset, its held-out fold is assumed to be of this one.
-        digest: Of the dataset, from `dataset_digest`.
+        digest: Of the dataset, from `dataset_digest` or `ExampleSet.digest`.
     """
     noted = config.trained_on is not None or config.held_out_fold is not None
     if not noted or config.trained_on not in (None, digest):
         return set()
     return set(range(FOLDS)) - {config.held_out_fold}
+
+
+def is_selected_on(config: VRFConfig, digest: str, folds: Collection[int]) -> bool:
+    """Whether a model was selected as the best of its run on one of these folds, so that its figures are optimistic.
+
+    The other arguments are those of `seen_folds`.
+    """
+    return config.trained_on in (None, digest) and config.selected_on_fold in folds
+
+
+SELECTED = (
+    "warning: this model was selected as the best of its run on fold {fold}: figures on that fold are optimistic. For "
+    "an unbiased figure take the run's last model, in the folder `model`, or a dataset that it has never seen"
+)
 
 
 def choose_folds(config: VRFConfig, digest: str, fold: int | None, unseen: bool) -> list[int]:

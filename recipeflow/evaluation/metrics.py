@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 
 import torch
 
-CHUNK = 512
-"""Queries compared at a time; bounds the memory of the similarity matrix whatever the number of queries."""
+CHUNK, CANDIDATES = 512, 16_384
+"""Queries and candidates compared at a time; they bound the memory of the similarity matrix, whatever the numbers."""
 
 RECALLS = (1, 5, 10)
 
@@ -44,7 +45,11 @@ class RetrievalMetrics:
 
 
 def rank_targets(
-    queries: torch.Tensor, candidates: torch.Tensor, targets: torch.Tensor, chunk: int = CHUNK
+    queries: torch.Tensor,
+    candidates: torch.Tensor,
+    targets: torch.Tensor,
+    chunk: int = CHUNK,
+    candidates_chunk: int = CANDIDATES,
 ) -> torch.Tensor:
     """The rank of each query's own image among all candidates, by inner product, counted from 1.
 
@@ -53,16 +58,38 @@ def rank_targets(
         candidates: One row per distinct image.
         targets: For each query, the row of its own image.
         chunk: Queries compared at a time.
+        candidates_chunk: Candidates that they are compared with at a time.
     """
     ranks = torch.empty(len(queries), dtype=torch.float64)
     for start in range(0, len(queries), chunk):
         rows = slice(start, start + chunk)
-        similarity = queries[rows] @ candidates.T
-        own = similarity.gather(1, targets[rows, None].to(similarity.device))
-        better = (similarity > own).sum(1)
-        equal = (similarity == own).sum(1) - 1
-        ranks[rows] = (1 + better + equal / 2).double().cpu()
+        ranks[rows] = _rank(queries[rows], candidates.split(candidates_chunk), targets[rows])
     return ranks
+
+
+def _rank(queries: torch.Tensor, parts: Sequence[torch.Tensor], targets: torch.Tensor) -> torch.Tensor:
+    """The ranks of some queries.
+
+    The similarity to the own image is taken from the same product as all others: computed in another way it would be
+    rounded in another way, and would not be equal to itself. Parts with an own image are multiplied twice for it.
+    """
+    targets = targets.to(queries.device)
+    first = queries @ parts[0].T if len(parts) == 1 else None
+    own = queries.new_empty(len(queries), 1)
+    starts = list(accumulate((len(part) for part in parts), initial=0))
+    for start, part in zip(starts, parts, strict=False):
+        inside = (targets >= start) & (targets < start + len(part))
+        if not inside.any():
+            continue
+        similarity = queries @ part.T if first is None else first
+        nearest = similarity.gather(1, (targets - start).clamp(0, len(part) - 1)[:, None])
+        own = torch.where(inside[:, None], nearest, own)
+    better, equal = (torch.zeros(len(queries), dtype=torch.long, device=queries.device) for _ in range(2))
+    for part in parts:
+        similarity = queries @ part.T if first is None else first
+        better += (similarity > own).sum(1)
+        equal += (similarity == own).sum(1)
+    return 1 + better.cpu() + (equal.cpu() - 1).double() / 2  # on the host: not every accelerator has float64
 
 
 def random_ranks(queries: int, candidates: int, seed: int) -> torch.Tensor:

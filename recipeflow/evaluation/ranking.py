@@ -13,6 +13,7 @@ from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.folds import FOLDS
 from recipeflow.evaluation.metrics import RetrievalMetrics, rank_targets, summarize_ranks
+from recipeflow.features.rows import FeatureRows
 from recipeflow.pairs.batches import PairTensors, make_tensors
 from recipeflow.pairs.loading import Pairs
 
@@ -28,7 +29,7 @@ class EvaluationSet:
 
     Args:
         queries: The rows to ask about.
-        candidates: For each candidate, its row of the feature table.
+        candidates: For each candidate, the number of its image.
         targets: For each query, the position of its own image among the candidates.
         rows: For each query, its row in ``image_pairs``.
     """
@@ -38,10 +39,6 @@ class EvaluationSet:
     targets: torch.Tensor
     rows: torch.Tensor
 
-    def to(self, device: torch.device | str) -> EvaluationSet:
-        moved = {name: value.to(device) for name, value in vars(self).items()}
-        return EvaluationSet(**moved)
-
 
 def make_evaluation_set(
     pairs: Pairs,
@@ -50,22 +47,22 @@ def make_evaluation_set(
     processor: VRFProcessor,
     context: str = "none",
     rows: torch.Tensor | None = None,
+    among: Sequence[int] | None = None,
 ) -> EvaluationSet:
-    """The queries that these inputs allow, or the given rows, and all candidates of the folds."""
+    """The queries that these inputs allow, or the given rows, and all candidates of the folds, or of others."""
     rows = pairs.rows(inputs, folds) if rows is None else rows
     queries = make_tensors(pairs, rows, inputs, processor, context)
-    candidates = pairs.images.post[pairs.rows((), folds)].unique()
+    candidates = pairs.images.post[pairs.rows((), folds if among is None else among)].unique()
     return EvaluationSet(queries, candidates, torch.searchsorted(candidates, queries.post), rows)
 
 
 def leave_out(data: EvaluationSet, parts: Collection[str]) -> EvaluationSet:
     """The same queries without a picture or context."""
     queries = data.queries
-    if "image" in parts and queries.pre is not None:
-        queries = replace(queries, pre=torch.full_like(queries.pre, -1))
+    if "image" in parts and queries.pres is not None:
+        queries = replace(queries, pres=torch.tensor(-1).expand(len(queries.pres)))
     if "context" in parts:
-        words = {name: ids for name, ids in queries.words.items() if not name.startswith("context_")}
-        queries = replace(queries, words=words)
+        queries = replace(queries, context=None)
     return replace(data, queries=queries)
 
 
@@ -83,25 +80,28 @@ class Embedded(NamedTuple):
 
 @torch.no_grad()
 def embed_set(model: VRFModel, data: EvaluationSet) -> Embedded:
-    """Embed a set; the model is left in the mode it was in."""
-    was_training = model.training
+    """Embed a set; every module is left in the mode it was in."""
+    modes = [(module, module.training) for module in model.modules()]
     model.eval()
-    features = _features(model, data)
+    features, device = _features(model, data), model.device
     queries = []
-    for rows in torch.arange(len(data.queries), device=data.targets.device).split(CHUNK):
+    for rows in torch.arange(len(data.queries)).split(CHUNK):
         pre, pre_mask = data.queries.pre_of(rows)
-        pre_features = None if pre is None else features[pre]
-        words = data.queries.words_of(rows)
-        queries.append(model.get_query_embeds(**words, pre_features=pre_features, pre_mask=pre_mask))
-    images = [model.get_image_embeds(post_features=features[part]) for part in data.candidates.split(CHUNK)]
-    model.train(was_training)
+        pre_features = None if pre is None else features.look(pre, device)
+        words = {name: ids.to(device) for name, ids in data.queries.words_of(rows).items()}
+        mask = None if pre_mask is None else pre_mask.to(device)
+        queries.append(model.get_query_embeds(**words, pre_features=pre_features, pre_mask=mask))
+    parts = data.candidates.split(CHUNK)
+    images = [model.get_image_embeds(post_features=features.look(part, device)) for part in parts]
+    for module, mode in modes:  # one by one: a frozen or fine-tuned backbone has layers in another mode
+        module.training = mode
     return Embedded(torch.cat(queries), torch.cat(images))
 
 
-def _features(model: VRFModel, data: EvaluationSet) -> torch.Tensor:
-    """Cached features, or the model's own if its backbone is being trained."""
+def _features(model: VRFModel, data: EvaluationSet) -> FeatureRows:
+    """Cached features, or the model's own if its backbone is being trained: of the images that are used only."""
     images, pre = data.queries.images, data.queries.pre
-    if isinstance(images, torch.Tensor):
+    if isinstance(images, FeatureRows):
         return images
     return images.features_of(model, torch.cat([data.candidates, *([] if pre is None else [pre[pre >= 0]])]))
 

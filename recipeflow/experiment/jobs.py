@@ -7,43 +7,44 @@ thread each, which is faster than many threads on such small matrices, and a fin
 from __future__ import annotations
 
 import os
-import statistics
 import time
 from collections.abc import Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-import recipeflow
 from modeling_vrf import VRFModel
 from recipeflow.dataset.folder import DatasetFolder
 from recipeflow.dataset.folds import FOLDS, split_folds
 from recipeflow.dataset.opening import check_context, open_dataset
-from recipeflow.errors import ReportError, WorkerDiedError
-from recipeflow.evaluation.metrics import RetrievalMetrics, random_ranks, rank_targets, summarize_ranks
+from recipeflow.evaluation.metrics import random_ranks, rank_targets, summarize_ranks
 from recipeflow.evaluation.ranking import evaluate, make_evaluation_set
 from recipeflow.experiment.answers import collect_answers
+from recipeflow.experiment.collecting import collect_results, read_results, results_by_title
 from recipeflow.experiment.folder import EXPERIMENT, Job, finished_jobs, read_result, refuse_others, write_result
 from recipeflow.experiment.paper import PAPER_ROWS, ROWS, parse_rows
 from recipeflow.experiment.plots import draw_plots
 from recipeflow.experiment.report.page import write_report
 from recipeflow.experiment.results import RESULTS, results_page
+from recipeflow.experiment.workers import VISIBLE, run_in_workers, usable_gpus
 from recipeflow.features.compute import FeatureTable, compute_features, weights_origin
-from recipeflow.files import write_aside, write_json
-from recipeflow.pairs.loading import Pairs, load_pairs
-from recipeflow.processes import available_cores, dropping_work, follow_parent, no_interrupts, refuse_launch
+from recipeflow.files import cache_folder, write_aside, write_json
+from recipeflow.machines.processes import available_cores, refuse_launch
+from recipeflow.machines.ray_cluster import RayCluster
+from recipeflow.pairs.loading import Pairs
+from recipeflow.pairs.mapped import open_pairs
 from recipeflow.progress import progress_bar
 from recipeflow.training.output_folder import ClaimedFolder
 from recipeflow.training.runs import Run, prepare_run
 from recipeflow.training.settings import TrainingConfig
 from recipeflow.training.trainer import VRFTrainer
+
+NOT_RECORDED = ("inputs", "checkpoint_minutes")
+"""Training settings that an experiment does not record: each row has its own inputs, and jobs write no checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Experiment:
     config: TrainingConfig
     inner: bool = False
 
-    def features(self) -> FeatureTable:
+    def features(self, cluster: RayCluster | None = None) -> FeatureTable:
         """The features of the dataset's images, from the cache where possible."""
         return compute_features(
             self.dataset,
@@ -77,6 +78,26 @@ class Experiment:
             cache=self.cache,
             precision=self.config.feature_precision,
             views=self.config.views,
+            cluster=cluster,
+        )
+
+    def on_nodes(self, cluster: RayCluster) -> Experiment:
+        """The same with paths that hold on every node of a cluster.
+
+        Raises:
+            ClusterError: If a node lacks the dataset or weights, or does not share the feature cache.
+        """
+        dataset, cache = (Path(path).absolute() for path in (self.dataset, self.cache or cache_folder("features")))
+        cluster.require_same(dataset)
+        cluster.require_shared(cache)
+        weights = Path(self.weights)
+        if weights.is_file():
+            cluster.require_same(weights)
+        return replace(
+            self,
+            dataset=str(dataset),
+            cache=str(cache),
+            weights=str(weights.absolute()) if weights.is_file() else self.weights,
         )
 
     def settings(self, pairs: Pairs) -> dict[str, Any]:
@@ -90,7 +111,7 @@ class Experiment:
             "preset": self.preset,
             "backbone": self.backbone,
             "weights": weights_origin(self.backbone, self.weights),
-            "training": {key: value for key, value in asdict(self.config).items() if key != "inputs"},
+            "training": {key: value for key, value in asdict(self.config).items() if key not in NOT_RECORDED},
             "inner": self.inner,
         }
 
@@ -101,6 +122,7 @@ def run_experiment(
     rows: Sequence[str] = PAPER_ROWS,
     folds: Sequence[int] = range(FOLDS),
     workers: int | None = None,
+    cluster: RayCluster | None = None,
 ) -> dict[str, Any]:
     """Run every job without a result and write ``results.json``, with all jobs in the folder.
 
@@ -111,6 +133,7 @@ def run_experiment(
         rows: Names of rows.
         folds: Which folds.
         workers: Processes; one per core, or per GPU, by default.
+        cluster: Run jobs on this cluster instead, one per core or GPU, and compute missing features there.
 
     Raises:
         OutputExistsError: If the folder has results of other settings; none of them is changed.
@@ -124,93 +147,70 @@ def run_experiment(
     claim = ClaimedFolder(out, EXPERIMENT)
     claim.take()
     try:
-        return _run_claimed(experiment, out, jobs, workers)
+        return _run_claimed(experiment, out, jobs, workers, cluster)
     finally:
         claim.release()
 
 
-def _run_claimed(experiment: Experiment, out: Path, jobs: Sequence[Job], workers: int | None) -> dict[str, Any]:
+def _run_claimed(
+    experiment: Experiment, out: Path, jobs: Sequence[Job], workers: int | None, cluster: RayCluster | None
+) -> dict[str, Any]:
     refuse_others(out, experiment.choices())
     name, folder = experiment.dataset, open_dataset(experiment.dataset)
     check_context(folder, experiment.config.context)
     experiment = replace(experiment, dataset=str(folder))  # so that workers do not look it up again
-    pairs = load_pairs(folder, experiment.features())
+    if cluster is not None:
+        experiment = experiment.on_nodes(cluster)
+    pairs = open_pairs(folder, experiment.features(cluster), experiment.cache)
     settings = experiment.settings(pairs)
     refuse_others(out, settings)
     waiting = [job for job in jobs if read_result(out, job, settings) is None]
     started = time.perf_counter()
-    with closing(_run_all(experiment, waiting, workers)) as finished:
+    with closing(_run_all(experiment, waiting, workers, cluster)) as finished:
         for job, result in progress_bar(finished, len(waiting), "training models"):
             write_result(out, job, settings, result)
     jobs = finished_jobs(out, settings, list(ROWS))
-    results = collect_results(out, jobs, settings, pairs, DatasetFolder(folder).source)
+    done = read_results(out, jobs, settings)
+    results = collect_results(done, settings, pairs, DatasetFolder(folder).source)
     results["seconds"] = time.perf_counter() - started if len(waiting) == len(jobs) else None
     results["dataset"] = name
     write_json(out / RESULTS, results)
     write_aside(out / "results.md", results_page(results))
-    draw_plots(_results_by_title(out, jobs, settings), out / "plots")
+    draw_plots(results_by_title(done), out / "plots")
     write_report(out, folder)
     return results
 
 
 # Jobs.
 
-KEEP_MEMORY = ":".join(
-    f"glibc.malloc.{name}"
-    for name in ("hugetlb=1", "mmap_threshold=1000000000", "trim_threshold=10000000000", "top_pad=100000000")
-)
-"""For workers: keep freed memory, in large pages. Each step allocates all gradients again, and clearing thousands of
-small pages for them took the kernel a sixth of the step. C libraries other than GNU's ignore it."""
-
 _runner: JobRunner | None = None
 """Of a worker process, which loads the data once for all its jobs."""
 
 
+def run_job(experiment: Experiment, job: Job) -> dict[str, Any]:
+    """Run a job in a worker process, on one thread."""
+    global _runner
+    if _runner is None or _runner.experiment != experiment:
+        torch.set_num_threads(1)
+        _runner = JobRunner.load(experiment)
+    return _runner.run(job)
+
+
 def _run_all(
-    experiment: Experiment, jobs: Sequence[Job], workers: int | None
+    experiment: Experiment, jobs: Sequence[Job], workers: int | None, cluster: RayCluster | None
 ) -> Generator[tuple[Job, dict[str, Any]]]:
     """The jobs and their results as they finish, the longest-running rows first."""
-    gpus = torch.cuda.device_count()
-    workers = min(len(jobs), workers or gpus or available_cores())
     ordered = sorted(jobs, key=lambda job: -len(ROWS[job.row].inputs))
-    if workers <= 1:
-        runner = JobRunner.load(experiment)
-        yield from ((job, runner.run(job)) for job in ordered)
+    if cluster is not None:
+        yield from cluster.run(partial(run_job, experiment), ordered)
         return
-    context = get_context("spawn")
-    os.environ.setdefault("GLIBC_TUNABLES", KEEP_MEMORY)  # read once, when a process starts
-    numbers = context.Queue()
-    for number in range(workers):
-        numbers.put(number)
-    with ProcessPoolExecutor(workers, context, _start_worker, (experiment, numbers)) as pool, dropping_work():
-        with no_interrupts():
-            futures = {pool.submit(_run_job, job): job for job in ordered}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BrokenProcessPool as error:
-            raise WorkerDiedError(
-                "expected every worker to finish, found one that died (out of memory?); finished jobs are kept: run "
-                "the same command again, with fewer --workers if memory was short"
-            ) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _start_worker(experiment: Experiment, numbers: Any) -> None:
-    """Load the data once per process, and give each one thread or one GPU."""
-    global _runner
-    follow_parent()
-    number = numbers.get()
-    torch.set_num_threads(1)
-    if torch.cuda.is_available():
-        os.environ["CUDA_VISIBLE_DEVICES"] = str(number % torch.cuda.device_count())
-    _runner = JobRunner.load(experiment)
-
-
-def _run_job(job: Job) -> dict[str, Any]:
-    assert _runner is not None  # every worker begins with _start_worker
-    return _runner.run(job)
+    gpus = usable_gpus(os.environ.get(VISIBLE), torch.cuda.device_count())
+    workers = min(len(jobs), workers or len(gpus) or available_cores())
+    if workers > 1:
+        yield from run_in_workers(partial(run_job, experiment), ordered, workers, gpus)
+        return
+    runner = JobRunner.load(experiment)
+    yield from ((job, runner.run(job)) for job in ordered)
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class JobRunner:
     @classmethod
     def load(cls, experiment: Experiment) -> JobRunner:
         """Read the data of an experiment, with the features of its images."""
-        return cls(experiment, load_pairs(experiment.dataset, experiment.features()))
+        return cls(experiment, open_pairs(experiment.dataset, experiment.features(), experiment.cache))
 
     def run(self, job: Job) -> dict[str, Any]:
         """Train and test one fold of one row."""
@@ -264,7 +264,7 @@ class JobRunner:
         if not len(rows):
             return None
         asked = make_evaluation_set(self.pairs, config.inputs, [run.test_fold], run.processor, config.context, rows)
-        return evaluate(model, asked.to(model.device)).as_dict()
+        return evaluate(model, asked).as_dict()
 
     def _random_result(self, job: Job, config: TrainingConfig) -> dict[str, Any]:
         """Random guessing over the same candidates, for every row with a post-action image."""
@@ -280,60 +280,3 @@ class JobRunner:
             "history": [],
             "seconds": 0.0,
         }
-
-
-# Results.
-
-
-def collect_results(
-    out: Path, jobs: Sequence[Job], settings: dict[str, Any], pairs: Pairs, source: str | None
-) -> dict[str, Any]:
-    """Mean and standard deviation over folds for every row, with what is needed to interpret them."""
-    rows = []
-    for name in dict.fromkeys(job.row for job in jobs):
-        done = {job.fold: _require_result(out, job, settings) for job in jobs if job.row == name}
-        metrics = [result["metrics"] for result in done.values()]
-        row = ROWS[name]
-        rows.append(
-            {
-                "name": name,
-                "title": row.title,
-                "inputs": row.inputs,
-                "paper": row.paper and {"recall_at_5": row.paper[0], "median_rank": row.paper[1]},
-                "usable_rows": int(pairs.usable(row.inputs).sum()),
-                "folds": {fold: {**r["metrics"], "train_rows": r["train_rows"]} for fold, r in done.items()},
-                "unseen": _mean_metrics([r["unseen"] for r in done.values() if r.get("unseen")]),
-                "mean": {key: statistics.fmean(m[key] for m in metrics) for key in metrics[0]},
-                "std": {key: _deviation([m[key] for m in metrics]) for key in metrics[0]},
-            }
-        )
-    libraries = ("torch", "transformers", "timm", "accelerate", "datasets")
-    return {
-        "settings": settings,
-        "versions": {"recipeflow": recipeflow.__version__} | {name: version(name) for name in libraries},
-        "metrics": list(RetrievalMetrics.__dataclass_fields__),
-        "source": source,
-        "all_rows": len(pairs.folds),
-        "rows": rows,
-    }
-
-
-def _require_result(out: Path, job: Job, settings: dict[str, Any]) -> dict[str, Any]:
-    if (result := read_result(out, job, settings)) is None:
-        raise ReportError(f"expected the result of a finished job in {out / job.file}, found none; run it again")
-    return result
-
-
-def _mean_metrics(metrics: Sequence[dict[str, float]]) -> dict[str, float] | None:
-    return {key: statistics.fmean(m[key] for m in metrics) for key in metrics[0]} if metrics else None
-
-
-def _results_by_title(out: Path, jobs: Sequence[Job], settings: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for job in jobs:
-        rows.setdefault(ROWS[job.row].title, []).append(_require_result(out, job, settings))
-    return rows
-
-
-def _deviation(values: Sequence[float]) -> float | None:
-    return statistics.stdev(values) if len(values) > 1 else None

@@ -5,6 +5,7 @@ Everything here is made from ``results.json`` alone, so that a table can be prin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def results_table(results: Results) -> Table:
             row["usable_rows"],
             row["mean"]["candidates"],
         )
-        for row in results["rows"]
+        for row in _table_rows(results)
     ]
     return Table(_title(results), columns, rows)
 
@@ -45,9 +46,17 @@ def short_table(results: Results) -> Table:
     keys = ("recall_at_5", "median_rank")
     rows = [
         (_row_title(row, results), *(_with_deviation(row, key) for key in keys), *_paper(row))
-        for row in results["rows"]
+        for row in _table_rows(results)
     ]
     return Table(_title(results), columns, rows)
+
+
+def _table_rows(results: Results) -> Iterator[Results]:
+    """The rows of a table; one that asks more queries than the others is followed by itself on the common ones."""
+    for row in results["rows"]:
+        yield row
+        if common := row.get("common"):
+            yield {**row, **common, "title": f"{row['title']} (common)", "paper": None}
 
 
 def results_notes(results: Results) -> str:
@@ -58,9 +67,22 @@ def results_notes(results: Results) -> str:
         f"Of the {results['all_rows']:,} rows of image_pairs, those with a post-action image and all required inputs "
         f"are used: {counts}. The candidates are the distinct post-action images of the held-out fold, "
         f"{candidates:.0f} on average; the right answer to a query is its own image. "
+        + common_note(results)
         + _unseen_note(results)
         + _source_note(results["source"])
     ).strip()
+
+
+def common_note(results: Results) -> str:
+    """Rows with other queries cannot be compared with each other."""
+    partly = [row for row in results["rows"] if row.get("common")]
+    if not partly:
+        return ""
+    titles = " and of ".join(row["title"] for row in partly)
+    return (
+        f"Rows that ask different queries cannot be compared: (common) has the metrics of {titles} on the queries "
+        f"that all models are asked, of the {partly[0]['common']['usable_rows']:,} rows with all of their inputs. "
+    )
 
 
 def _unseen_note(results: Results) -> str:
@@ -109,7 +131,7 @@ def _row_title(row: Results, results: Results) -> str:
 
 
 def _fold_counts(results: Results) -> list[int]:
-    return sorted({len(row["folds"]) for row in results["rows"]})
+    return sorted({len(row["folds"]) for row in _table_rows(results)})
 
 
 def _paper(row: Results) -> tuple[float | None, float | None]:

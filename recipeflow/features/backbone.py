@@ -14,9 +14,10 @@ import io
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,7 +33,7 @@ from recipeflow.dataset.frames import Frame
 from recipeflow.errors import BackboneError, BrokenImageError
 from recipeflow.features.views import CENTRE, VIEWS
 from recipeflow.images import FORMATS
-from recipeflow.processes import available_cores
+from recipeflow.machines.processes import available_cores
 
 MAX_LANES = 8
 """More would wait for each other in the interpreter; a machine with more cores gives each lane several."""
@@ -114,9 +115,10 @@ class FrozenBackbone:
         padded = pad(pixels, (0, 0, 0, 0, 0, 0, 0, missing)) if missing else pixels
         return self._run(self._forward, padded, self.precision)[: len(pixels)]
 
-    def similarity(self, pixels: torch.Tensor) -> float:
+    def similarity(self, batches: Sequence[torch.Tensor]) -> float:
         """The lowest cosine similarity of any of these images' features with plain fp32."""
-        return cosine_similarity(self.features(pixels), self._run(self.network.forward, pixels, "fp32")).min().item()
+        features = ((self.features(pixels), self._run(self.network.forward, pixels, "fp32")) for pixels in batches)
+        return min(cosine_similarity(*pair).min().item() for pair in features)
 
     @torch.inference_mode()
     def _run(self, forward: Callable, pixels: torch.Tensor, precision: str) -> torch.Tensor:
@@ -141,11 +143,12 @@ class FrozenBackbone:
             )
         return features
 
-    def seconds(self, pixels: torch.Tensor) -> float:
-        """The time of a batch, after a warm-up."""
-        self.features(pixels)
+    def seconds(self, batches: Sequence[torch.Tensor]) -> float:
+        """The time of these batches, after a warm-up."""
+        self.features(batches[0])
         started = time.perf_counter()
-        self.features(pixels)
+        for pixels in batches:
+            self.features(pixels)
         return time.perf_counter() - started
 
 
@@ -180,6 +183,12 @@ def intra_op_threads(count: int) -> Generator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Items in lists of this size; the last one may be shorter."""
+    items = iter(items)
+    return iter(lambda: list(islice(items, size)), [])
 
 
 def in_lanes(work: Callable[[Item], Result], items: Iterable[Item], lanes: int) -> Generator[tuple[Item, Result]]:

@@ -4,6 +4,7 @@
 
     <cache>/<backbone>-<precision>-<key>/about.json     what the folder is for; its name is a hash of it
                                         /<time>-….rows  records: digest of the frame, feature, checksum of both
+                                        /tables/        copies in the order of a dataset, to be mapped (`mapped`)
 
 Records have one size and are only ever appended; each process of each run has its own file. So any number
 of writers share a folder without locks, a killed one leaves at most a torn last record, which is not read, and a
@@ -19,8 +20,8 @@ import os
 import time
 import uuid
 import zlib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -33,6 +34,11 @@ from recipeflow.errors import FeatureCacheError
 ABOUT = "about.json"
 DIGEST_SIZE = hashlib.sha256().digest_size
 CHECKSUM_SIZE = 4
+KEY = np.dtype(f"S{DIGEST_SIZE}")
+"""Digests as NumPy can sort and compare them."""
+
+ROWS_AT_A_TIME = 4096
+"""Features that are copied at a time."""
 
 
 def record_type(feature_dim: int) -> np.dtype[Any]:
@@ -72,17 +78,24 @@ class CacheKey:
 
 @dataclass(frozen=True)
 class Lookup:
-    """The result of a lookup.
+    """The result of a lookup: where the feature of each frame is; none is read yet.
 
     Attributes:
-        features: One row per frame, zeros where it is missing; ``None`` if nothing was ever computed.
-        missing: The positions of the missing frames, sorted.
-        damaged: How many of these have a wrong checksum.
+        files: The files of the cache.
+        numbers: For each frame the position of its file, or -1 where it is missing.
+        records: For each frame the number of its record in that file.
+        damaged: How many of the missing ones have a wrong checksum.
     """
 
-    features: torch.Tensor | None
-    missing: list[int]
+    files: list[Path]
+    numbers: np.ndarray
+    records: np.ndarray
     damaged: int = 0
+
+    @property
+    def missing(self) -> list[int]:
+        """The positions of the missing frames, sorted."""
+        return np.flatnonzero(self.numbers < 0).tolist()
 
 
 class FeatureCache:
@@ -158,43 +171,75 @@ class FeatureCache:
         except OSError as error:
             raise _cannot_write(self.folder, error) from error
 
-    def load(self, digests: Sequence[bytes]) -> Lookup:
-        """Read the features of these frames, and verify each one."""
-        self.about = self._read_about()
-        if self.about is None:
-            return Lookup(None, list(range(len(digests))))
-        wanted = {digest: row for row, digest in enumerate(digests)}
-        features = np.zeros((len(digests), self.about["feature_dim"]), np.float32)
-        damaged: set[bytes] = set()
-        for path in sorted(self.folder.glob("*.rows")):
-            self._load_file(path, wanted, features, damaged)
-            if not wanted:
-                break
-        return Lookup(torch.from_numpy(features), sorted(wanted.values()), len(damaged & wanted.keys()))
+    def exists(self) -> bool:
+        """Whether anything was ever computed.
 
-    def _load_file(self, path: Path, wanted: dict[bytes, int], features: np.ndarray, damaged: set[bytes]) -> None:
-        """Read the wanted, undamaged records of one file, and remove them from ``wanted``."""
-        kind = record_type(features.shape[1])
+        Raises:
+            FeatureCacheError: If the folder is not the cache that its name says.
+        """
+        self.about = self._read_about()
+        return self.about is not None
+
+    @property
+    def feature_dim(self) -> int:
+        assert self.about is not None  # known since the last lookup, or since begin()
+        return int(self.about["feature_dim"])
+
+    def look_up(self, digests: np.ndarray) -> Lookup:
+        """Find the features of these frames, and verify each one."""
+        nowhere = np.full(len(digests), -1, np.int32)
+        found = Lookup([], nowhere, np.zeros(len(digests), np.int64))
+        if not self.exists():
+            return found
+        keys = digests.view(KEY)
+        order = np.argsort(keys)
+        damaged: set[int] = set()
+        for path in sorted(self.folder.glob("*.rows")):
+            if (nowhere >= 0).all():
+                break
+            found.files.append(path)
+            self._look_into(path, keys, order, found, damaged)
+        return replace(found, damaged=len(damaged.intersection(found.missing)))
+
+    def _look_into(self, path: Path, keys: np.ndarray, order: np.ndarray, found: Lookup, damaged: set[int]) -> None:
+        """Add the undamaged records of one file that were not found before."""
+        records, kind = self._map(path), record_type(self.feature_dim)
+        raw, checksums = records.view(np.uint8).data, records["checksum"]
+        here = np.ascontiguousarray(records["digest"]).view(KEY)
+        places = order[np.searchsorted(keys, here, sorter=order).clip(max=len(keys) - 1)]
+        for record in np.flatnonzero(keys[places] == here).tolist():
+            frame = int(places[record])
+            if found.numbers[frame] >= 0:
+                continue
+            start = record * kind.itemsize
+            if zlib.crc32(raw[start : start + kind.itemsize - CHECKSUM_SIZE]) == checksums[record]:
+                found.numbers[frame], found.records[frame] = len(found.files) - 1, record
+            else:
+                damaged.add(frame)
+
+    def _map(self, path: Path) -> np.ndarray:
+        """The whole records of a file, mapped."""
+        kind = record_type(self.feature_dim)
         with path.open("rb") as file:
             count = os.fstat(file.fileno()).st_size // kind.itemsize
-            records: Any = np.asarray(np.memmap(file, kind, "r", shape=count)) if count else np.zeros(0, kind)
-        raw = records.view(np.uint8).data
-        values, checksums = records["feature"], records["checksum"].tolist()
-        for number, digest in enumerate(records["digest"].tolist()):
-            if digest not in wanted:
-                continue
-            start = number * kind.itemsize
-            if zlib.crc32(raw[start : start + kind.itemsize - CHECKSUM_SIZE]) == checksums[number]:
-                features[wanted.pop(digest)] = values[number]
-            else:
-                damaged.add(digest)
+            return np.asarray(np.memmap(file, kind, "r", shape=count)) if count else np.zeros(0, kind)
+
+    def read(self, lookup: Lookup) -> Iterator[np.ndarray]:
+        """The features that were found, a few thousand rows at a time."""
+        files = [self._map(path)["feature"] for path in lookup.files]
+        for start in range(0, len(lookup.records), ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            numbers, records = lookup.numbers[part], lookup.records[part]
+            rows = np.empty((len(numbers), self.feature_dim), np.float32)
+            for number in np.unique(numbers):
+                rows[numbers == number] = files[number][records[numbers == number]]
+            yield rows
 
     def writer(self) -> FeatureWriter:
         """A new file for this process, to be used in a ``with`` block."""
         # Older files are read first, so that a feature computed twice at the same time always has the same value.
         name = f"{time.time_ns()}-{uuid.uuid4().hex[:8]}.rows"
-        assert self.about is not None  # begin() has been called
-        return FeatureWriter(self.folder / name, self.about["feature_dim"])
+        return FeatureWriter(self.folder / name, self.feature_dim)
 
 
 class FeatureWriter:

@@ -7,12 +7,13 @@ a resumed run sees the same pixels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import timm.data
 import torch
 from PIL import Image
@@ -25,6 +26,10 @@ from recipeflow.dataset.folder import DatasetFolder
 from recipeflow.dataset.frames import COLUMNS, Frame, FrameIndex, index_frames, make_frame
 from recipeflow.errors import BackboneError
 from recipeflow.features.backbone import decode, transform_config
+from recipeflow.features.rows import FeatureRows
+
+if TYPE_CHECKING:
+    import datasets
 
 EVALUATION_BATCH = 32
 
@@ -77,6 +82,8 @@ class FramePixels:
 
     @cached_property
     def _rows(self) -> datasets.Dataset:
+        import datasets  # 44 MB, which training on features does without
+
         files = DatasetFolder(self.dataset).files()
         rows = datasets.Dataset.from_parquet([str(path) for path in files], columns=list(COLUMNS))
         for column in COLUMNS:
@@ -84,48 +91,64 @@ class FramePixels:
         return rows
 
     def frame(self, number: int) -> Frame:
-        place = self.index.places[number]
+        place = self.index.place(number)
         return make_frame(self.index, number, self._rows[place.number][place.column]["bytes"])
 
-    def augmented(self, frames: Sequence[torch.Tensor], first_step: int, seed: int) -> Iterator[torch.Tensor]:
-        """The pixels of each step's frames, every frame with its own random crop, mirroring and light."""
+    def augmented(self, frames: Iterable[torch.Tensor], first_step: int, seed: int) -> Iterator[torch.Tensor]:
+        """The pixels of each step's frames, every frame with its own random crop, mirroring and light.
+
+        Steps are taken from ``frames`` a few at a time, as the workers can use them.
+        """
         config = transform_config(self.backbone)
-        steps: list[_Part] = [(list(map(int, numbers)), (seed, first_step + k)) for k, numbers in enumerate(frames)]
+        steps = ((numbers.tolist(), (seed, first_step + k)) for k, numbers in enumerate(frames))
         yield from self._load(steps, _augmentation(config))
 
     def plain(self, frames: torch.Tensor) -> Iterator[torch.Tensor]:
         """The pixels of these frames in batches, with the processor's transform."""
         config = transform_config(self.backbone)
-        parts = [(part.tolist(), None) for part in frames.split(EVALUATION_BATCH)]
+        parts = ((part.tolist(), None) for part in frames.split(EVALUATION_BATCH))
         yield from self._load(parts, timm.data.create_transform(**config, is_training=False))
 
-    def _load(self, parts: list[_Part], transform: _Transform) -> Iterator[torch.Tensor]:
+    def _load(self, parts: Iterable[_Part], transform: _Transform) -> Iterator[torch.Tensor]:
         self._rows  # noqa: B018  (opened here once, and not in every worker)
         generator = torch.Generator()  # or the loader would use the global one, which belongs to training
-        dataset = _Parts(self, parts, transform)
-        yield from DataLoader(dataset, batch_size=None, num_workers=self.workers, generator=generator)
+        dataset = _Parts(self, transform)
+        order: Any = _Order(parts)  # a sampler may yield whatever the dataset takes
+        yield from DataLoader(
+            dataset,
+            batch_size=None,
+            sampler=order,
+            num_workers=self.workers,
+            generator=generator,
+            worker_init_fn=_leave_signals_to_parent,
+        )
 
     @torch.no_grad()
-    def features_of(self, model: VRFModel, frames: torch.Tensor) -> torch.Tensor:
-        """The model's own features of these frames, at their numbers in a matrix; all other rows are zero."""
-        table = torch.zeros(len(self.index.digests), model.image_encoder.hidden.in_features, device=model.device)
+    def features_of(self, model: VRFModel, frames: torch.Tensor) -> FeatureRows:
+        """The model's own features of these frames, and of no others."""
         frames = frames.unique()
-        for part, pixels in zip(frames.split(EVALUATION_BATCH), self.plain(frames), strict=True):
-            table[part] = model.get_features(pixels.to(model.device)).to(table.dtype)
-        return table
+        features = [model.get_features(pixels.to(model.device)).float().cpu() for pixels in self.plain(frames)]
+        return FeatureRows(torch.cat(features)[None], frames)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What a loader asks its workers for, part after part; they are made when they are asked for."""
+
+    parts: Iterable[_Part]
+
+    def __iter__(self) -> Iterator[_Part]:
+        return iter(self.parts)
 
 
 class _Parts(Dataset):
-    """Frames that are needed together, each with the seed of its augmentation."""
+    """Reads frames that are needed together, each augmented with a seed."""
 
-    def __init__(self, pixels: FramePixels, parts: list[_Part], transform: _Transform) -> None:
-        self.pixels, self.parts, self.transform = pixels, parts, transform
+    def __init__(self, pixels: FramePixels, transform: _Transform) -> None:
+        self.pixels, self.transform = pixels, transform
 
-    def __len__(self) -> int:
-        return len(self.parts)
-
-    def __getitem__(self, index: int) -> torch.Tensor:
-        frames, seed = self.parts[index]
+    def __getitem__(self, index: _Part) -> torch.Tensor:
+        frames, seed = index
         return torch.stack([self._image(frame, seed) for frame in frames])
 
     def _image(self, frame: int, seed: tuple[int, int] | None) -> torch.Tensor:
@@ -135,6 +158,12 @@ class _Parts(Dataset):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(hash((*seed, frame)) & (2**63 - 1))
             return self.transform(image)
+
+
+def _leave_signals_to_parent(worker: int) -> None:
+    """Ignore what a terminal or a cluster sends to all processes: training finishes its step, and needs its pixels."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _augmentation(config: dict) -> v2.Compose:

@@ -1,7 +1,7 @@
 """Rows of ``image_pairs`` to mini-batches of recipes, as the paper trains on them.
 
-Everything but pixels is put into tensors once; a batch is then a few index operations, so that a step takes only the
-model's time.
+Every distinct phrase and word is encoded once; a batch is then a few index operations on the host, so that a step
+takes only the model's time. Rows and features are gathered batch by batch: their tables may not fit into memory.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from processing_vrf import VRFProcessor
 from recipeflow.errors import NoPairsError, UsageError
 from recipeflow.features.compute import FeatureTable
 from recipeflow.features.pixels import FramePixels
-from recipeflow.pairs.context import Context, Words
+from recipeflow.features.rows import FeatureRows
+from recipeflow.pairs.columns import ContextColumn, PhraseColumn, ranges
 from recipeflow.pairs.loading import Pairs
 
 
@@ -45,67 +47,142 @@ class PairBatch:
         """For each row, the number of its post-action image."""
         return self.frames[self.post]
 
+    def to(self, device: torch.device | str) -> PairBatch:
+        words = {name: ids.to(device) for name, ids in self.words.items()}
+        moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, torch.Tensor)}
+        return replace(self, words=words, **moved)
+
+
+@dataclass(frozen=True)
+class PhraseIds:
+    """The word ids of phrases; each distinct phrase is encoded once.
+
+    Args:
+        codes: For each row of the dataset, the number of its phrase.
+        encoded: For each phrase its ids, filled up with 0.
+    """
+
+    codes: np.ndarray
+    encoded: torch.Tensor
+
+    @classmethod
+    def of(cls, column: PhraseColumn, rows: np.ndarray, processor: VRFProcessor) -> PhraseIds:
+        """With the phrases of these rows."""
+        used = np.unique(column.codes[rows])
+        ids = processor(actions=[column.distinct[code] for code in used.tolist()], as_written=True)["action_ids"]
+        encoded = torch.zeros(len(column.distinct), ids.shape[1], dtype=torch.long)
+        encoded[torch.from_numpy(used).long()] = ids
+        return cls(column.codes, encoded)
+
+    def ids(self, rows: np.ndarray) -> torch.Tensor:
+        """The ids of these rows of the dataset."""
+        return self.encoded[torch.from_numpy(self.codes[rows]).long()]
+
+
+@dataclass(frozen=True)
+class ContextIds:
+    """The words of every context in one row, by role, and the number of each word's role, as the processor has them.
+
+    Args:
+        column: All contexts.
+        lengths: Of each distinct word the number of its ids: several if it has a space inside.
+        encoded: These ids, of one word after the other.
+    """
+
+    column: ContextColumn
+    lengths: np.ndarray
+    encoded: np.ndarray
+
+    @classmethod
+    def of(cls, column: ContextColumn, processor: VRFProcessor) -> ContextIds:
+        """Each distinct word is encoded once."""
+        words = processor.tokenizer(list(column.distinct))["input_ids"] if column.distinct else []
+        lengths = np.array([len(ids) for ids in words], np.int64)
+        return cls(column, lengths, np.array([number for ids in words for number in ids], np.int64))
+
+    def ids_and_roles(self, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of these rows of the dataset, both filled up with 0."""
+        owner, places = self.column.select(rows)
+        order = np.lexsort((self.column.roles[places], owner))  # stable: words of one role stay in their order
+        owner, places = owner[order], places[order]
+        words = self.column.words[places]
+        repeats = self.lengths[words]
+        owner = np.repeat(owner, repeats)
+        ids = self.encoded[ranges((np.cumsum(self.lengths) - self.lengths)[words], repeats)]
+        counts = np.bincount(owner, minlength=len(rows))
+        place = ranges(np.zeros(len(rows), np.int64), counts)
+        width = max(int(self.lengths.any()), counts.max())  # nothing only if there is no context in the whole dataset
+        found = np.zeros((2, len(rows), width), np.int64)
+        found[0, owner, place] = ids
+        found[1, owner, place] = np.repeat(self.column.roles[places] + 1, repeats)
+        return tuple(torch.from_numpy(found))
+
 
 @dataclass(frozen=True)
 class PairTensors:
-    """A choice of rows with what the inputs need.
+    """A choice of rows with what the inputs need. All columns are the dataset's: a batch reads a few of their rows.
 
     Args:
-        recipes: For each row, its recipe.
-        post: For each row, the number of its post-action image.
-        images: What the numbers refer to: rows of a feature matrix, or pixels.
-        views: Several such matrices, of other views of the same images, to train on.
-        pre: The number of the pre-action image, if that is an input; -1 where a row has none.
-        words: The word ids of the inputs that are words, and of the context.
+        rows: The rows of the dataset that are chosen.
+        owners: For each row of the dataset, its recipe.
+        posts: For each row of the dataset, the number of its post-action image.
+        images: What the numbers refer to: features, or pixels.
+        pres: The number of the pre-action image, if that is an input; -1 where a row has none.
+        phrases: The words of the inputs that are words, by name.
+        context: The words of the context, if it is read.
     """
 
-    recipes: torch.Tensor
-    post: torch.Tensor
-    images: torch.Tensor | FramePixels
-    pre: torch.Tensor | None
-    words: dict[str, torch.Tensor]
-    views: torch.Tensor | None = None
+    rows: torch.Tensor
+    owners: torch.Tensor
+    posts: torch.Tensor
+    images: FeatureRows | FramePixels
+    pres: torch.Tensor | None
+    phrases: dict[str, PhraseIds]
+    context: ContextIds | None = None
 
     def __len__(self) -> int:
-        return len(self.recipes)
+        return len(self.rows)
 
-    def look(self, frames: torch.Tensor, seed: int) -> torch.Tensor:
-        """Features of these images; with several views, a random one of each image, drawn with a seed.
+    @property
+    def recipes(self) -> torch.Tensor:
+        """For each chosen row, its recipe."""
+        return self.owners[self.rows]
 
-        It is drawn for all images at once, so that processes that share a batch draw the same views as one process.
-        """
-        if self.views is None or len(self.views) == 1:
-            assert isinstance(self.images, torch.Tensor)  # pixels are looked at by `FramePixels.augmented`
-            return self.images[frames]
-        number, images, _ = self.views.shape
-        drawn = torch.randint(number, (images,), generator=torch.Generator().manual_seed(seed))
-        return self.views[drawn.to(frames.device)[frames], frames]
+    @property
+    def post(self) -> torch.Tensor:
+        """For each chosen row, the number of its post-action image."""
+        return self.posts[self.rows]
+
+    @property
+    def pre(self) -> torch.Tensor | None:
+        """For each chosen row, the number of its pre-action image, if that is an input."""
+        return None if self.pres is None else self.pres[self.rows]
 
     def batch(self, rows: torch.Tensor) -> PairBatch:
+        """Some of the chosen rows."""
+        chosen = self.rows[rows]
         pre, mask = self.pre_of(rows)
-        used = self.post[rows] if pre is None else torch.cat([self.post[rows], pre])
+        posts = self.posts[chosen]
+        used = posts if pre is None else torch.cat([posts, pre])
         frames, position = used.unique(return_inverse=True)
         post, *pre = position.split(len(rows))
-        return PairBatch(self.recipes[rows], self.words_of(rows), frames, post, pre[0] if pre else None, mask)
+        return PairBatch(self.owners[chosen], self.words_of(rows), frames, post, pre[0] if pre else None, mask)
 
     def pre_of(self, rows: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
         """The pre-action images of these rows, and which rows have one; the others get any image, to be masked."""
-        if self.pre is None:
+        if self.pres is None:
             return None, None
-        pre = self.pre[rows]
+        pre = self.pres[self.rows[rows]]
         mask = pre >= 0
         return (pre, None) if mask.all() else (pre.clamp(min=0), mask)
 
     def words_of(self, rows: torch.Tensor) -> dict[str, torch.Tensor]:
         """The word ids of these rows, without columns of padding only."""
-        chosen = {name: ids[rows] for name, ids in self.words.items()}
-        return {name: ids[:, : max(1, int((ids != 0).sum(1).max()))] for name, ids in chosen.items()}
-
-    def to(self, device: torch.device | str) -> PairTensors:
-        """Move to another device; pixels stay where they are read."""
-        words = {name: ids.to(device) for name, ids in self.words.items()}
-        moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, torch.Tensor)}
-        return replace(self, words=words, **moved)
+        chosen = self.rows[rows].numpy()
+        words = {f"{name}_ids": phrases.ids(chosen) for name, phrases in self.phrases.items()}
+        if self.context is not None:
+            words["context_ids"], words["context_roles"] = self.context.ids_and_roles(chosen)
+        return {name: ids[:, : max(1, int((ids != 0).sum(1).max()))] for name, ids in words.items()}
 
 
 def make_tensors(
@@ -115,7 +192,7 @@ def make_tensors(
     processor: VRFProcessor,
     context: str = "none",
 ) -> PairTensors:
-    """Put these rows into tensors with the processor's vocabulary.
+    """Choose these rows, and encode their words with the processor's vocabulary.
 
     Args:
         pairs: The dataset.
@@ -131,33 +208,34 @@ def make_tensors(
             "`vrf stats` shows how many objects have images"
         )
     columns = {"action": pairs.actions, "object": pairs.objects}
-    words = {
-        f"{name}_ids": _word_ids([column[row] for row in rows.tolist()], processor)
-        for name, column in columns.items()
-        if name in inputs
-    }
-    if context != "none":
-        words |= processor(contexts=[_by_role(pairs.contexts[row]) for row in rows.tolist()], as_written=True)
     images = pairs.images
-    source = images.features if isinstance(images, FeatureTable) else images
-    pre = (pairs.seen if context == "history" else images.pre)[rows] if "image" in inputs else None
-    views = images.views if isinstance(images, FeatureTable) else None
-    return PairTensors(pairs.recipes[rows], images.post[rows], source, pre, words, views)
+    return PairTensors(
+        rows,
+        pairs.recipes,
+        images.post,
+        images.rows if isinstance(images, FeatureTable) else images,
+        (pairs.seen if context == "history" else images.pre) if "image" in inputs else None,
+        {name: PhraseIds.of(column, rows.numpy(), processor) for name, column in columns.items() if name in inputs},
+        None if context == "none" else ContextIds.of(pairs.contexts, processor),
+    )
 
 
-def _by_role(context: Context) -> dict[str, list[str]]:
-    words: dict[str, list[str]] = {}
-    for role, word in context:
-        words.setdefault(role, []).append(word)
-    return words
+def check_share(per_batch: int, world: int) -> None:
+    """Refuse a batch that the processes cannot share equally.
 
+    Args:
+        per_batch: Recipes in a batch, over all processes.
+        world: The number of processes.
 
-def _word_ids(phrases: Sequence[Words], processor: VRFProcessor) -> torch.Tensor:
-    """Encode each distinct phrase once: thousands of rows share a few hundred."""
-    distinct = list(dict.fromkeys(phrases))
-    encoded = processor(actions=distinct, as_written=True)["action_ids"]
-    position = {phrase: number for number, phrase in enumerate(distinct)}
-    return encoded[[position[phrase] for phrase in phrases]]
+    Raises:
+        UsageError: With the nearest number that they can share.
+    """
+    if per_batch < 1 or per_batch % world:
+        nearest = max(1, round(per_batch / world)) * world
+        raise UsageError(
+            f"expected a number of recipes per batch that {world} processes can share equally, found {per_batch}; "
+            f"pass --recipes-per-batch {nearest}, or start fewer processes"
+        )
 
 
 class RecipeBatches:
@@ -175,29 +253,35 @@ class RecipeBatches:
     """
 
     def __init__(self, recipes: torch.Tensor, per_batch: int, seed: int, rank: int = 0, world: int = 1) -> None:
-        if per_batch < 1 or per_batch % world:
-            raise UsageError(
-                f"expected a number of recipes per batch that {world} processes can share equally, found {per_batch}; "
-                f"try {max(1, round(per_batch / world)) * world}"
-            )
+        check_share(per_batch, world)
         self.per_batch, self.seed, self.rank, self.world = per_batch, seed, rank, world
-        order = recipes.argsort(stable=True)
+        self.order = recipes.argsort(stable=True)
         _, counts = recipes.unique(return_counts=True)
-        self.rows = order.split(counts.tolist())
+        self.ends = counts.cumsum(0)
+        self.starts = self.ends - counts
+
+    @property
+    def recipes(self) -> int:
+        """How many recipes there are."""
+        return len(self.ends)
+
+    def rows_of(self, recipe: int) -> torch.Tensor:
+        """The rows of a recipe."""
+        return self.order[self.starts[recipe] : self.ends[recipe]]
 
     def __len__(self) -> int:
         """Steps per epoch. A last batch with too few recipes for all processes is left out."""
-        full, rest = divmod(len(self.rows), self.per_batch)
+        full, rest = divmod(self.recipes, self.per_batch)
         return full + (rest >= max(2, self.world))
 
     def epoch(self, number: int) -> Iterator[torch.Tensor]:
         """The rows of this process for each step of an epoch."""
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + number)
-        order = torch.randperm(len(self.rows), generator=generator).tolist()
+        order = torch.randperm(self.recipes, generator=generator).tolist()
         for step in range(len(self)):
             chosen = order[step * self.per_batch : (step + 1) * self.per_batch]
             share = _share(chosen, self.rank, self.world)
-            yield torch.cat([self.rows[recipe] for recipe in share])
+            yield torch.cat([self.rows_of(recipe) for recipe in share])
 
 
 def _share(items: Sequence[Any], rank: int, world: int) -> Sequence[Any]:

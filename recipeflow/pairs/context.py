@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recipeflow.release.recipe import LABELS, TAGS
+from recipeflow.release.scheme import PAPER, Scheme
 
 Words = tuple[str, ...]
 Context = tuple[tuple[str, str], ...]
@@ -38,27 +38,37 @@ class RecipeHistory:
     Args:
         nodes: Rows of the column ``nodes`` of ``flow_graphs``.
         edges: Rows of the column ``edges``.
+        scheme: The names of their numbers.
     """
 
-    def __init__(self, nodes: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]]) -> None:
-        tags, labels = tuple(TAGS), tuple(LABELS)
+    def __init__(
+        self, nodes: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]], scheme: Scheme = PAPER
+    ) -> None:
+        tags, labels = tuple(scheme.tags), tuple(scheme.labels)
         self.tags = {node["id"]: tags[node["tag"]] for node in nodes}
         self.incoming: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        self.made_from: dict[str, list[str]] = defaultdict(list)
+        self.described_by: dict[str, list[str]] = defaultdict(list)
         self.outgoing: dict[str, list[str]] = defaultdict(list)
         for edge in edges:
-            label = labels[edge["label"]]
-            self.incoming[edge["end"]].append((edge["start"], label))
+            start, end, label = edge["start"], edge["end"], labels[edge["label"]]
+            self.incoming[end].append((start, label))
+            if label in MANNER:
+                self.described_by[end].append(start)
             if label in MATERIAL:
-                self.outgoing[edge["start"]].append(edge["end"])
+                self.made_from[end].append(start)
+                self.outgoing[start].append(end)
+        self._made: dict[str, list[list[str]]] = {}  # several rows of a recipe ask for the same object
+        self._results: dict[str, set[str]] = {}
 
     def manner(self, action: str) -> Iterator[tuple[str, str]]:
         """How the action is done and its destination, as roles and entities."""
-        for start, label in self.incoming[action]:
+        for start, label in self.incoming.get(action, ()):
             if label == "Dest":
                 yield "destination", start
             elif label in MANNER:
                 yield "modifier", start
-                yield from (("modifier", other) for other, kind in self.incoming[start] if kind in MANNER)
+                yield from (("modifier", other) for other in self.described_by.get(start, ()))
 
     def levels(self, action: str, entity: str | None) -> Iterator[list[str]]:
         """The object's history, the nearest to the action first.
@@ -70,13 +80,15 @@ class RecipeHistory:
             return
         yield from self._walk_back(action, self._results_of(entity))
         yield [entity]
-        yield from self._walk_back(entity)
+        if entity not in self._made:
+            self._made[entity] = list(self._walk_back(entity))
+        yield from self._made[entity]
 
     def _walk_back(self, end: str, among: Container[str] | None = None) -> Iterator[list[str]]:
         """What this was made from, one flow back at a time; only among ``among``, if given."""
         seen, level = {end}, [end]
         for _ in range(DEEPEST):
-            found = [start for end in level for start, label in self.incoming[end] if label in MATERIAL]
+            found = [start for end in level for start in self.made_from.get(end, ())]
             level = [
                 start for start in dict.fromkeys(found) if start not in seen and (among is None or start in among)
             ]
@@ -87,19 +99,22 @@ class RecipeHistory:
 
     def _results_of(self, entity: str) -> set[str]:
         """Everything that the entity flows into."""
-        found, waiting = set(), [entity]
+        if entity in self._results:
+            return self._results[entity]
+        found: set[str] = set()
+        waiting = [entity]
         while waiting:
-            following = self.outgoing[waiting.pop()]
-            waiting.extend(end for end in following if end not in found)
+            following = self.outgoing.get(waiting.pop(), ())
+            waiting.extend([end for end in following if end not in found])
             found.update(following)
+        self._results[entity] = found
         return found
 
     def history(self, action: str, entity: str | None) -> Iterator[tuple[str, str]]:
         """What was done to the object before, to what, and the states mentioned on the way."""
         for level in self.levels(action, entity):
             for earlier in level:
-                mentioned = [other for other, label in self.incoming[earlier] if label in MANNER]
-                for entity_id in (earlier, *mentioned):
+                for entity_id in (earlier, *self.described_by.get(earlier, ())):
                     if entity_id != entity and (role := HISTORY_ROLES.get(self.tags[entity_id])):
                         yield role, entity_id
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from accelerate import Accelerator
+from accelerate.utils import DistributedType
 from safetensors import SafetensorError
 
-from recipeflow.files import cannot_write
+from recipeflow.errors import LaunchError, SaveError
+from recipeflow.files import cannot_write, move_into_place, sync_files
+from recipeflow.machines.processes import decide_in_main, is_lost_process, raise_together, wait_for_everyone
 
 PREFIX = "checkpoint-"
 
@@ -23,32 +27,61 @@ class Checkpoints:
         self.accelerator = accelerator
 
     def save(self, step: int) -> None:
-        """Save accelerate's whole state; all processes call it."""
+        """Save accelerate's whole state; all processes call it, and if one cannot write, all raise its error."""
         final = self.folder / f"{PREFIX}{step:08d}"
         aside = final.with_suffix(".partial")
-        older = self.complete()
-        if self.accelerator.is_main_process:
-            shutil.rmtree(aside, ignore_errors=True)
-        self.accelerator.wait_for_everyone()
+        decide_in_main(lambda: shutil.rmtree(aside, ignore_errors=True))
+        failed = self._write(aside, final)
+        wait_for_everyone()  # the main process writes most of it, for as long as that takes
+        raise_together(failed)
+        decide_in_main(lambda: self._name(aside, final))
+
+    def _write(self, aside: Path, final: Path) -> SaveError | None:
+        """Write this process's part, or return why that failed."""
+        try:
+            with report_save_errors(final):
+                self.accelerator.save_state(str(aside))
+        except SaveError as error:
+            if self.accelerator.distributed_type == DistributedType.FSDP:
+                raise  # the others are waiting for shards, not for an answer: the launcher ends them
+            return error
+        return None
+
+    def _name(self, aside: Path, final: Path) -> None:
+        """Give a complete checkpoint its name once it is on the disk, and only then remove the older ones."""
+        older = [folder for folder in self.complete() if folder != final]
         with report_save_errors(final):
-            self.accelerator.save_state(str(aside))
-        self.accelerator.wait_for_everyone()
-        if self.accelerator.is_main_process and not final.exists():
-            aside.rename(final)
-            for folder in older:
-                shutil.rmtree(folder, ignore_errors=True)
-        self.accelerator.wait_for_everyone()
+            sync_files(aside)
+            if final.exists():  # of the same step, and so the same
+                shutil.rmtree(aside, ignore_errors=True)
+            else:
+                move_into_place(aside, final)
+        for folder in older:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def complete(self) -> list[Path]:
         """The complete checkpoints, the latest last."""
         return sorted(path for path in self.folder.glob(f"{PREFIX}*") if path.suffix != ".partial")
 
     def load_latest(self) -> bool:
-        """Load the last complete checkpoint, if there is one."""
-        found = self.complete()
-        if found:
-            self.accelerator.load_state(str(found[-1]))
-        return bool(found)
+        """Load the last complete checkpoint, if there is one; the first process chooses it for all.
+
+        Raises:
+            LaunchError: If another process does not see it.
+        """
+        name = decide_in_main(lambda: self.complete()[-1].name if self.complete() else None)
+        if name is None:
+            return False
+        raise_together(None if (self.folder / name).is_dir() else self._unseen(name))
+        self.accelerator.load_state(str(self.folder / name))
+        return True
+
+    def _unseen(self, name: str) -> LaunchError:
+        process = f"process {self.accelerator.process_index} on {socket.gethostname()}"
+        return LaunchError(
+            f"expected {process} to see the checkpoint {self.folder / name}, from which the first process resumes, "
+            "found none; keep the run's folder on a file system that all machines share"
+        )
 
     def clear(self) -> None:
         """Remove all of them, because the run is complete."""
@@ -62,4 +95,6 @@ def report_save_errors(path: Path) -> Generator[None]:
     try:
         yield
     except (OSError, RuntimeError, SafetensorError) as error:
+        if isinstance(error, RuntimeError) and is_lost_process(error):
+            raise  # while shards were gathered
         raise cannot_write(path, error) from error

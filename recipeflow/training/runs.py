@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from configuration_vrf import VRFConfig
+from configuration_vrf import VRFConfig, weights_digest
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.digest import dataset_digest
@@ -17,15 +17,20 @@ from recipeflow.dataset.folds import FOLDS, split_folds
 from recipeflow.dataset.opening import DatasetSource, check_context, open_dataset
 from recipeflow.errors import UsageError
 from recipeflow.evaluation.ranking import EvaluationSet, make_evaluation_set
-from recipeflow.features.compute import FeatureTable, compute_features
+from recipeflow.features.compute import FeatureTable, compute_features, weights_origin
 from recipeflow.features.pixels import FramePixels
-from recipeflow.pairs.batches import PairTensors, make_tensors
-from recipeflow.pairs.loading import Pairs, load_pairs
-from recipeflow.processes import decide_in_main
+from recipeflow.machines.code_version import code_version
+from recipeflow.machines.joining import check_same, check_shared
+from recipeflow.machines.processes import decide_in_main, do_in_all
+from recipeflow.pairs.batches import PairTensors, check_share, make_tensors
+from recipeflow.pairs.loading import Pairs
+from recipeflow.pairs.mapped import open_pairs
+from recipeflow.training.loop import make_accelerator
 from recipeflow.training.output_folder import ClaimedFolder
-from recipeflow.training.saved_model import find_model_folder
+from recipeflow.training.recorded_settings import refuse_finished
+from recipeflow.training.saved_model import BEST, find_model_folder
 from recipeflow.training.settings import TrainingConfig
-from recipeflow.training.trainer import RUN, CardMaker, VRFTrainer, make_accelerator, refuse_finished
+from recipeflow.training.trainer import RUN, CardMaker, VRFTrainer
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,20 @@ def prepare_run(
     return Run(model, processor, train_data, eval_data, *test_folds)
 
 
+class RunTrainer(VRFTrainer):
+    """The trainer of a run that holds out a fold. Its best model records the fold that it was selected on."""
+
+    test_fold: int | None = None
+
+    def save_model(self, folder: Path) -> None:
+        config = self.model.config
+        config.selected_on_fold = self.test_fold if folder.name == BEST else None
+        try:
+            super().save_model(folder)
+        finally:
+            config.selected_on_fold = None
+
+
 def open_images(
     dataset: str | Path, backbone: str, weights: str, cache: str | Path | None, finetuned: bool, **options: Any
 ) -> FeatureTable | FramePixels:
@@ -112,7 +131,7 @@ def start_training(
     trackers: tuple[str, ...] = (),
     announce: Callable[[str], None] = lambda line: None,
     make_card: CardMaker | None = None,
-) -> VRFTrainer:
+) -> RunTrainer:
     """A trainer for a dataset, ready to train or to resume; ``announce`` gets lines on which rows are used.
 
     Invalid settings are refused before any work is done. The dataset is a folder, ``OWNER/NAME`` on the Hub, or
@@ -123,14 +142,18 @@ def start_training(
         split_folds(fold)
     output = Path(output)
     accelerator = make_accelerator(config, output, trackers)
+    check_share(config.recipes_per_batch, accelerator.num_processes)
+    settings = asdict(config) | {"held_out_fold": fold, "backbone": backbone, "PyTorch": torch.__version__}
+    check_same(lambda: {"code": code_version(), "weights": weights_origin(backbone, weights), **settings})
     claim = ClaimedFolder(output, RUN)
     decide_in_main(claim.take)
     try:
-        refuse_finished(output)
-        folder = open_dataset(dataset)
+        check_shared(output, "--out")
+        decide_in_main(lambda: refuse_finished(output))
+        folder = do_in_all(lambda: open_dataset(dataset))
         check_context(folder, config.context)
-        run, pairs, origin = _prepare(folder, config, fold, backbone, weights, cache)
-        trainer = VRFTrainer(
+        run, pairs, origin = _prepare(folder, config, fold, backbone, weights, cache, announce)
+        trainer = RunTrainer(
             run.model,
             run.processor,
             config,
@@ -143,6 +166,7 @@ def start_training(
             claim=claim,
             make_card=make_card,
         )
+        trainer.test_fold = run.test_fold
     except BaseException:
         claim.release()
         raise
@@ -160,23 +184,25 @@ def _prepare(
     backbone: str,
     weights: str,
     cache: str | Path | None,
+    announce: Callable[[str], None],
 ) -> tuple[Run, Pairs, dict[str, Any]]:
-    """The run, and the origin that a resumed run must match."""
-    options = {"precision": config.feature_precision, "views": config.views}
+    """The run, and the origin that a resumed run must match; all machines have the same data and initial weights."""
+    digest = check_same(lambda: {"dataset": dataset_digest(dataset)})["dataset"]
+    options = {"precision": config.feature_precision, "views": config.views, "announce": announce}
     images = open_images(dataset, backbone, weights, cache, bool(config.finetune), **options)
-    pairs = load_pairs(dataset, images)
-    digest = dataset_digest(dataset)
+    pairs = open_pairs(dataset, images, cache, digest, announce)
     run = prepare_run(pairs, config, fold, backbone, weights, trained_on=digest)
+    check_same(lambda: {"initial weights": weights_digest(run.model)})
     origin = {"dataset": digest, "held_out_fold": fold}
     origin |= {"backbone": backbone, "backbone_weights": run.model.config.backbone_weights}
     return run, pairs, origin
 
 
-def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
-    """A saved model with its processor, by folder or by name on the Hub."""
+def load_trained(name: str, device: torch.device | None = None) -> tuple[VRFModel, VRFProcessor]:
+    """A saved model with its processor, by folder or by name on the Hub; on the CPU unless a device is passed."""
     find_model_folder(name)
     try:
-        return VRFModel.from_pretrained(name), VRFProcessor.from_pretrained(name)
+        return VRFModel.from_pretrained(name).to(device or "cpu"), VRFProcessor.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise UsageError(
             f"expected a model saved by `vrf train`, found none in {name!r} ({error}); pass its folder, such as "
@@ -185,14 +211,14 @@ def load_trained(name: str) -> tuple[VRFModel, VRFProcessor]:
 
 
 def open_trained(
-    name: str, dataset: DatasetSource, weights: str, cache: str | Path | None
+    name: str, dataset: DatasetSource, weights: str, cache: str | Path | None, device: torch.device | None = None
 ) -> tuple[VRFModel, VRFProcessor, Pairs]:
     """A saved model with its processor, and a dataset with the images that it needs."""
     dataset = open_dataset(dataset)
-    model, processor = load_trained(name)
+    model, processor = load_trained(name, device)
     check_context(dataset, model.config.context)
     finetuned = not model.config.freeze_backbone
-    images = open_images(dataset, model.config.backbone, weights, cache, finetuned)
+    images = open_images(dataset, model.config.backbone, weights, cache, finetuned, device=device)
     if not finetuned:
         images.check_model(model.config)
-    return model, processor, load_pairs(dataset, images)
+    return model, processor, open_pairs(dataset, images, cache)

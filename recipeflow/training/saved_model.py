@@ -5,6 +5,7 @@ Without torch, so that a wrong name is refused at once.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from recipeflow.errors import ModelFolderError, SearchIndexError
@@ -26,7 +27,7 @@ HISTORY = "history.json"
 """What a run was started with, and what it measured in each epoch."""
 
 VOCABULARY = "tokenizer.json"
-NEEDED = ("config.json", "*.safetensors", "modeling_vrf.py", "processor_config.json", VOCABULARY)
+NEEDED = ("config.json", "*.safetensors", "modeling_*.py", "processor_config.json", VOCABULARY)
 """Without these, a model cannot be loaded from the Hub."""
 
 
@@ -82,3 +83,11 @@ def check_index(model: Path) -> None:
             f"expected an index of candidates in {model}, found none; make one with `vrf index VRF --model {model}`, "
             "or pass a dataset with --dataset"
         )
+
+
+def index_size(model: Path) -> int | None:
+    """The number of candidates of a model's index; ``None`` if it has none that can be read."""
+    try:
+        return int(json.loads((model / INDEX).read_text(encoding="utf-8"))["rows"])
+    except (OSError, ValueError, KeyError):
+        return None

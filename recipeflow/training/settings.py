@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from recipeflow.errors import UsageError
 from recipeflow.features.views import NUMBERS
@@ -16,24 +16,15 @@ INPUTS = ("action", "object", "image")
 CONTEXTS = ("none", "modifiers", "history")
 """How much of the flow graph a query can read in addition."""
 
-
-CHOICES: dict[str, tuple[Any, ...]] = {
-    "schedule": ("constant", "linear", "cosine"),
-    "negatives": ("one", "all", "hardest"),
-    "mixed_precision": ("no", "bf16", "fp16"),
-    "finetune": (False, True, "last"),
-    "feature_precision": ("fp32", "bf16"),
-    "views": tuple(NUMBERS),
-}
-"""The allowed values of some settings."""
+CHECKPOINTING = ("checkpoint_every", "checkpoint_minutes")
+"""Settings that change neither the weights of a run nor its figures: they may differ when it resumes."""
 
 
-@dataclass(frozen=True)
-class TrainingConfig:
-    """Training settings; the defaults are the paper's.
+@dataclass(frozen=True, kw_only=True)
+class LoopConfig:
+    """The settings of any training run.
 
     Args:
-        inputs: The parts of a query: any of ``action``, ``object`` and ``image``.
         epochs: Passes over the training recipes.
         recipes_per_batch: Recipes in a mini-batch, over all processes together.
         learning_rate: The highest rate of AdamW.
@@ -42,45 +33,36 @@ class TrainingConfig:
             default's memory of about 1,000 steps is as long as the whole training.
         schedule: Whether the rate is constant, or falls to zero linearly or along a cosine.
         warmup: The share of steps over which the rate rises from zero.
-        margin: The margin of the triplet loss.
-        negatives: Which negatives the loss uses; the paper samples one per side.
         accumulate: Mini-batches per step of the optimiser.
         max_grad_norm: Clip gradients to this norm, or not at all.
         mixed_precision: ``no``, ``bf16`` or ``fp16``.
-        finetune: Train the backbone too, on augmented pixels instead of cached features; ``"last"`` trains only its
-            last stage, which takes less memory and time.
-        backbone_rate: The backbone's learning rate as a share of ``learning_rate``.
         evaluate_every: Epochs between evaluations; 0 evaluates only at the end.
-        checkpoint_every: Epochs between checkpoints; 0 writes one only on Ctrl-C.
+        checkpoint_every: Epochs between checkpoints; 0 writes none by epochs.
+        checkpoint_minutes: Minutes between checkpoints, whatever the epochs; 0 writes none by time. Ctrl-C and SIGTERM
+            always write one.
         seed: Of initial weights, batches, negatives and dropout.
-        feature_precision: Precision of cached features, ``fp32`` or ``bf16``; never chosen automatically.
-        views: Views per image to train on, 1, 2 or 4; each step draws one of them, and tests use the first.
-        incomplete: Train also on rows without a pre-action image, where that is an input.
-        model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
     """
 
-    inputs: tuple[str, ...] = INPUTS
-    epochs: int = 350
-    recipes_per_batch: int = 4
-    learning_rate: float = 1e-5
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "schedule": ("constant", "linear", "cosine"),
+        "mixed_precision": ("no", "bf16", "fp16"),
+    }
+    """The allowed values of some settings."""
+
+    epochs: int
+    recipes_per_batch: int
+    learning_rate: float
     weight_decay: float = 0.01
     beta2: float = 0.999
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup: float = 0.0
-    margin: float = 0.1
-    negatives: Literal["one", "all", "hardest"] = "one"
     accumulate: int = 1
     max_grad_norm: float | None = None
     mixed_precision: Literal["no", "bf16", "fp16"] = "no"
-    finetune: bool | Literal["last"] = False
-    backbone_rate: float = 0.1
     evaluate_every: int = 0
     checkpoint_every: int = 10
+    checkpoint_minutes: float = 5.0
     seed: int = 0
-    feature_precision: Literal["fp32", "bf16"] = "fp32"
-    views: int = 1
-    incomplete: bool = False
-    model: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checks = {
@@ -92,28 +74,77 @@ class TrainingConfig:
             "warmup": 0 <= self.warmup < 1,
             "accumulate": self.accumulate >= 1,
             "max_grad_norm": self.max_grad_norm is None or self.max_grad_norm > 0,
-            "backbone_rate": math.isfinite(self.backbone_rate) and self.backbone_rate > 0,
             "evaluate_every": self.evaluate_every >= 0,
             "checkpoint_every": self.checkpoint_every >= 0,
+            "checkpoint_minutes": math.isfinite(self.checkpoint_minutes) and self.checkpoint_minutes >= 0,
         }
         for name, is_right in checks.items():
-            if not is_right:
-                raise UsageError(f"expected a valid {name}, found {getattr(self, name)!r}; see `TrainingConfig`")
+            self._check(name, is_right)
+        for name, choices in self.choices.items():
+            if getattr(self, name) not in choices:
+                listed = ", ".join(map(str, choices))
+                raise UsageError(f"expected {name} among {listed}, found {getattr(self, name)!r}; choose one of them")
 
-        self._check_choices()
-        self._check_finetuning()
+    def _check(self, name: str, is_right: bool) -> None:
+        if not is_right:
+            raise UsageError(f"expected a valid {name}, found {getattr(self, name)!r}; see `{type(self).__name__}`")
 
-    def _check_choices(self) -> None:
-        """Refuse a value that is not allowed, and list those that are."""
+    def rate_factor(self, step: int, total: int) -> float:
+        """The factor of the learning rate at a step of the optimiser."""
+        warmup = round(self.warmup * total)
+        if step < warmup:
+            return (step + 1) / (warmup + 1)
+        done = (step - warmup) / max(1, total - warmup)
+        return {"constant": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[self.schedule]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig(LoopConfig):
+    """Settings of training on pairs, besides those of any run; the defaults are the paper's.
+
+    Args:
+        inputs: The parts of a query: any of ``action``, ``object`` and ``image``.
+        margin: The margin of the triplet loss.
+        negatives: Which negatives the loss uses; the paper samples one per side.
+        finetune: Train the backbone too, on augmented pixels instead of cached features; ``"last"`` trains only its
+            last stage, which takes less memory and time.
+        backbone_rate: The backbone's learning rate as a share of ``learning_rate``.
+        feature_precision: Precision of cached features, ``fp32`` or ``bf16``; never chosen automatically.
+        views: Views per image to train on, 1, 2 or 4; each step draws one of them, and tests use the first.
+        incomplete: Train also on rows without a pre-action image, where that is an input.
+        model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
+    """
+
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {
+        **LoopConfig.choices,
+        "negatives": ("one", "all", "hardest"),
+        "finetune": (False, True, "last"),
+        "feature_precision": ("fp32", "bf16"),
+        "views": tuple(NUMBERS),
+    }
+
+    inputs: tuple[str, ...] = INPUTS
+    epochs: int = 350
+    recipes_per_batch: int = 4
+    learning_rate: float = 1e-5
+    margin: float = 0.1
+    negatives: Literal["one", "all", "hardest"] = "one"
+    finetune: bool | Literal["last"] = False
+    backbone_rate: float = 0.1
+    feature_precision: Literal["fp32", "bf16"] = "fp32"
+    views: int = 1
+    incomplete: bool = False
+    model: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("backbone_rate", math.isfinite(self.backbone_rate) and self.backbone_rate > 0)
         if not self.inputs or not set(self.inputs) <= set(INPUTS):
             raise UsageError(
                 f"expected inputs among {', '.join(INPUTS)}, found {'+'.join(self.inputs)!r}; join one or more of "
                 "them by +, such as action+object"
             )
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                listed = ", ".join(map(str, choices))
-                raise UsageError(f"expected {name} among {listed}, found {getattr(self, name)!r}; choose one of them")
+        self._check_finetuning()
 
     def _check_finetuning(self) -> None:
         """Refuse settings of cached features where there are none: they would have no effect."""
@@ -149,14 +180,6 @@ class TrainingConfig:
         if self.architecture == "paper":
             raise UsageError(f"expected no context with the paper's model, found {context!r}; use --preset best")
         return replace(self, model={**self.model, "context": context})
-
-    def rate_factor(self, step: int, total: int) -> float:
-        """The factor of the learning rate at a step of the optimiser."""
-        warmup = round(self.warmup * total)
-        if step < warmup:
-            return (step + 1) / (warmup + 1)
-        done = (step - warmup) / max(1, total - warmup)
-        return {"constant": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[self.schedule]
 
 
 PRESETS = {

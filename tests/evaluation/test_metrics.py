@@ -13,14 +13,17 @@ def naive_rank(similarity: list[float], target: int) -> float:
     return sum(places) / len(places)
 
 
-@given(st.integers(1, 12), st.integers(1, 9), st.integers(1, 4), st.integers(0, 10**6), st.integers(1, 5))
-def test_ranks_equal_the_naive_twin(queries, candidates, width, seed, chunk):
+CHUNKS = st.tuples(st.integers(1, 5), st.integers(1, 10))
+
+
+@given(st.integers(1, 12), st.integers(1, 9), st.integers(1, 4), st.integers(0, 10**6), CHUNKS)
+def test_ranks_equal_the_naive_twin(queries, candidates, width, seed, chunks):
     generator = torch.Generator().manual_seed(seed)
     # Small whole numbers, so that ties are common and exact.
     left = torch.randint(-2, 3, (queries, width), generator=generator).float()
     right = torch.randint(-2, 3, (candidates, width), generator=generator).float()
     targets = torch.randint(0, candidates, (queries,), generator=generator)
-    ranks = rank_targets(left, right, targets, chunk)
+    ranks = rank_targets(left, right, targets, *chunks)
     similarity = (left @ right.T).tolist()
     assert ranks.tolist() == [naive_rank(row, int(target)) for row, target in zip(similarity, targets, strict=True)]
 

@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 from recipeflow.cli import app
 from recipeflow.dataset.build import build_dataset
 from recipeflow.features.compute import compute_features
+from recipeflow.hub.model_card import make_default_card
 from recipeflow.kitchen import cook_release
+from recipeflow.machines.devices import choose_device
 from recipeflow.pairs.loading import load_pairs
 from recipeflow.training.runs import load_trained, start_training
 from recipeflow.training.settings import get_preset
@@ -40,9 +42,10 @@ class Kitchens:
     def source(self) -> dict[str, Path]:
         return {"weights": self.folder / "backbone.pth", "cache": self.folder / "cache"}
 
-    def vrf(self, command: str, *arguments) -> object:
+    def vrf(self, command: str, *arguments, model: str = "model") -> object:
         options = [f"--{name}={path}" for name, path in self.source.items()]
-        return CliRunner().invoke(app, [command, *map(str, arguments), "--model", str(self.model), *options])
+        options += ["--model", str(self.folder / "run" / model)]
+        return CliRunner().invoke(app, [command, *map(str, arguments), *options])
 
     def pairs(self, name: str):
         return load_pairs(self.folder / name, compute_features(self.folder / name, backbone=BACKBONE, **self.source))
@@ -57,7 +60,7 @@ def kitchens(tmp_path_factory) -> Kitchens:
         build_dataset(release, kitchens.folder / pantry)
     torch.manual_seed(5)
     torch.save(timm.create_model(BACKBONE).state_dict(), kitchens.source["weights"])
-    config = get_preset("fast", epochs=6, learning_rate=1e-3)
+    config = get_preset("fast", epochs=6, learning_rate=1e-3, evaluate_every=3)
     first, run = kitchens.folder / "first", kitchens.folder / "run"
     start_training(first, run, config, HELD_OUT, backbone=BACKBONE, **kitchens.source).train()
     return kitchens
@@ -100,6 +103,46 @@ def test_figures_of_recipes_that_were_trained_on_are_reported(kitchens):
     assert "trained on fold 0, 1, 3, 4" in kitchens.vrf("evaluate", first).stderr
 
 
+def test_a_model_that_was_selected_on_the_fold_is_reported(kitchens):
+    first, second = kitchens.folder / "first", kitchens.folder / "second"
+    warning = f"warning: this model was selected as the best of its run on fold {HELD_OUT}: figures on that fold are"
+    for command in (("evaluate", first, "--fold", HELD_OUT), ("evaluate", first), ("calibrate", first)):
+        best = kitchens.vrf(*command, model="best")
+        assert best.exit_code == 0 and warning in best.stderr
+        assert warning not in kitchens.vrf(*command).stderr
+    for command in (("evaluate", second, "--fold", HELD_OUT), ("evaluate", first, "--fold", 5)):
+        assert warning not in kitchens.vrf(*command, model="best").stderr
+    models = {name: load_trained(str(kitchens.folder / "run" / name))[0] for name in ("best", "model")}
+    assert {name: model.config.selected_on_fold for name, model in models.items()} == {"best": HELD_OUT, "model": None}
+    cards = {name: make_default_card(model.config, {}) for name, model in models.items()}
+    assert f"| selected | as the best of its run on fold {HELD_OUT}" in cards["best"]
+    assert "| selected |" not in cards["model"]
+
+
+def test_a_device_that_this_machine_does_not_have_is_refused_and_its_devices_are_listed(kitchens, monkeypatch):
+    first = kitchens.folder / "first"
+    commands = (
+        ("evaluate", first),
+        ("calibrate", first),
+        ("index", first),
+        ("search", "--action", "切", "--dataset", first),
+    )
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda check_available: torch.device("cuda"))
+    monkeypatch.setattr(torch.accelerator, "device_count", lambda: 2)
+    for command in commands:
+        for wrong in ("cuda:2", "mps", "gpu"):
+            error = str(kitchens.vrf(*command, "--device", wrong).exception)
+            assert f"expected a device of this machine (cpu, cuda:0, cuda:1), found '{wrong}'" in error
+    assert [choose_device(name) for name in (None, "cuda", "cuda:1", "cpu")] == [
+        torch.device(name) for name in ("cuda", "cuda", "cuda:1", "cpu")
+    ]
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda check_available: None)
+    monkeypatch.setattr(torch.accelerator, "device_count", lambda: 0)
+    assert choose_device() == torch.device("cpu")
+    done = kitchens.vrf("evaluate", first, "--fold", HELD_OUT, "--device", "cpu")
+    assert done.exit_code == 0 and done.stdout == kitchens.vrf("evaluate", first, "--fold", HELD_OUT).stdout
+
+
 def test_calibration_takes_the_fold_that_was_held_out(kitchens):
     first = kitchens.folder / "first"
     done = kitchens.vrf("calibrate", first, "--json")
@@ -107,7 +150,7 @@ def test_calibration_takes_the_fold_that_was_held_out(kitchens):
     figures = json.loads(done.stdout)
     assert figures["folds"] == [HELD_OUT]
     rows = kitchens.pairs("first").rows(("action", "object", "image"), [HELD_OUT])
-    assert figures["fitted_on"]["queries"] + figures["measured"]["queries"] == len(rows)
+    assert figures["fitted_on"]["queries"] == figures["measured"]["queries"] == len(rows)
     assert [kind["without"] for kind in figures["incomplete"]] == [["image"]]
     fitted = [part["fitted_on"]["queries"] for part in (figures, *figures["incomplete"])]
     assert f"expected at least 50 queries to fit on, found {fitted[0]} (complete), {fitted[1]} (no im" in done.stderr

@@ -14,6 +14,7 @@ from recipeflow.experiment.compare import (
     comparison_table,
     sign_flip_test,
 )
+from tests.cli.commanding import vrf
 
 KEYS = ("recall_at_1", "recall_at_5", "recall_at_10", "median_rank")
 
@@ -66,6 +67,17 @@ def test_the_table_has_every_fold_and_the_mean(tmp_path):
     page = comparison_table(comparisons, ("paper", "best")).markdown()
     assert "+21.0" in page and "+10.0" in page and "+15.5" in page
     assert "R@5 x 1.21, p = 0.500" in comparison_notes(comparisons)
+
+
+@pytest.mark.parametrize("option", [[], ["--markdown"]])
+def test_the_command_says_that_its_test_is_optimistic(tmp_path, option):
+    for name in ("one", "two"):
+        write_results(tmp_path / name, {0: 70.0, 1: 80.0})
+    answer = vrf("compare", tmp_path / "one", tmp_path / "two", *option)
+    assert answer.code == 0
+    assert "Folds share most of their training data, so these p-values are optimistic" in " ".join(
+        answer.stdout.split()
+    )
 
 
 def test_what_cannot_be_compared_is_reported(tmp_path):

@@ -15,10 +15,11 @@ from modeling_vrf import VRFModel
 from recipeflow.cli import app
 from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import OutputExistsError, UsageError
+from recipeflow.experiment.collecting import common_queries, common_summary
 from recipeflow.experiment.folder import Job
 from recipeflow.experiment.jobs import Experiment, run_experiment
 from recipeflow.experiment.paper import parse_folds, parse_rows
-from recipeflow.experiment.results import results_table
+from recipeflow.experiment.results import results_notes, results_table, short_table
 from recipeflow.kitchen import cook_release
 from recipeflow.pairs.loading import load_pairs
 from recipeflow.training.settings import PRESETS, get_preset
@@ -188,13 +189,13 @@ def test_a_worker_that_dies_is_reported_and_finished_jobs_are_kept(experiment, t
     finished = tmp_path / Job("random", 0).file
     wait_until(lambda: finished.exists() or process.poll() is not None)
     os.kill(find_worker(process.pid), signal.SIGKILL)
-    _, printed = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=240)
     assert process.returncode == 1
     assert "finished jobs are kept" in printed and "Traceback" not in printed
     assert finished.exists() and not (tmp_path / "results.json").exists()
 
 
-def wait_until(ready, seconds=120):
+def wait_until(ready, seconds=300):
     deadline = time.monotonic() + seconds
     while not ready():
         assert time.monotonic() < deadline
@@ -217,3 +218,34 @@ def test_a_job_embeds_its_test_fold_once(experiment, tmp_path, monkeypatch):
     monkeypatch.setattr(VRFModel, "get_image_embeds", watched)
     run_experiment(experiment, tmp_path, rows=("both",), folds=[0], workers=1)
     assert modes.count(False) == 1 and modes.count(True) > 1
+
+
+def test_a_row_that_asks_more_is_shown_on_the_common_queries_too(experiment, tmp_path):
+    out = tmp_path / "out"
+    run_experiment(experiment, out, rows=("text", "image"), folds=[0, 1], workers=1)
+    results = json.loads((out / "results.json").read_text())
+    text, image = results["rows"]
+    assert image["common"] is None, "all of its queries are common ones"
+    for fold in ("0", "1"):
+        asked, others = (json.loads((out / Job(row, fold).file).read_text()) for row in ("text", "image"))
+        ranks = [rank for rank, row in zip(asked["ranks"], asked["rows"], strict=True) if row in others["rows"]]
+        found = text["common"]["folds"][fold]
+        assert found["queries"] == len(ranks) == len(others["rows"]) < len(asked["rows"])
+        assert found["recall_at_5"] == pytest.approx(100 * sum(rank <= 5 for rank in ranks) / len(ranks))
+        assert found["candidates"] == text["folds"][fold]["candidates"]
+    assert text["common"]["usable_rows"] == image["usable_rows"] < text["usable_rows"]
+    shown = f"{text['common']['mean']['recall_at_5']:.1f} ± {text['common']['std']['recall_at_5']:.1f}"
+    terminal = short_table(results).markdown() + results_notes(results)
+    for page in (terminal, *((out / name).read_text() for name in ("results.md", "report.html"))):
+        assert "verb + object (common)" in page and shown in page and "cannot be compared" in page
+
+
+def test_rows_have_common_queries_only_in_folds_that_all_of_them_have():
+    def job(*rows: int) -> dict:
+        return {"rows": list(rows), "ranks": [1.0] * len(rows), "metrics": {"candidates": 9}}
+
+    text, image = {0: job(1, 2, 3), 1: job(7, 8)}, {1: job(8), 2: job(11)}
+    assert common_queries({"random": {4: job(5)}, "text": text, "image": image}) == {1: {8}}
+    assert common_queries({"text": text, "image": {2: job(11)}}) == {} == common_queries({"random": {4: job(5)}})
+    assert common_summary(text, {}, 0) is None
+    assert common_summary(text, {1: {8}}, 1)["folds"][1]["queries"] == 1

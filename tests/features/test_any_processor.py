@@ -9,6 +9,7 @@ import torch
 from recipeflow.dataset.build import build_dataset
 from recipeflow.experiment.jobs import Experiment
 from recipeflow.features.backbone import FrozenBackbone
+from recipeflow.pairs.mapped import ROWS
 from recipeflow.search import Retriever
 from recipeflow.training.runs import start_training
 from recipeflow.training.settings import PRESETS, get_preset
@@ -23,7 +24,7 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Makes this machine one that computes in bf16, and twice as fast, or one that only emulates it."""
 
     def become(has_bf16: bool) -> None:
-        monkeypatch.setattr("recipeflow.features.compute.has_native_bf16", lambda device: has_bf16)
+        monkeypatch.setattr("recipeflow.features.precision.has_native_bf16", lambda device: has_bf16)
         seconds = {"fp32": 2.0, "bf16": 1.0 if has_bf16 else 60.0}
         monkeypatch.setattr(FrozenBackbone, "seconds", lambda self, pixels: seconds[self.precision])
 
@@ -64,7 +65,7 @@ def table(tmp_path_factory) -> Table:
 
 
 def caches(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir() if path.name != ROWS)
 
 
 @pytest.mark.parametrize("has_bf16", [False, True])

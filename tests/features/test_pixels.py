@@ -1,6 +1,9 @@
 """Fine-tuning from pixels, with a real but tiny network of timm's."""
 
+import os
+import signal
 from dataclasses import replace
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -43,14 +46,7 @@ def pixels(folder) -> FramePixels:
 
 def make_trainer(folder, pixels, output, config=CONFIG) -> VRFTrainer:
     run = prepare_run(load_pairs(folder / "vrf", pixels), config, 0, BACKBONE, str(folder / "weights.pth"), **SMALL)
-    rows = run.train_data.recipes < 5
-    data = replace(
-        run.train_data,
-        recipes=run.train_data.recipes[rows],
-        post=run.train_data.post[rows],
-        pre=run.train_data.pre[rows],
-        words={name: ids[rows] for name, ids in run.train_data.words.items()},
-    )
+    data = replace(run.train_data, rows=run.train_data.rows[run.train_data.recipes < 5])
     return VRFTrainer(run.model, run.processor, config, data, output, eval_data=run.eval_data, show_progress=False)
 
 
@@ -90,8 +86,9 @@ def test_pixels_for_another_backbone_are_refused(folder, pixels):
 
 
 def test_other_pictures_make_another_digest(folder, pixels):
-    first, *others = pixels.index.digests
-    changed = replace(pixels, index=replace(pixels.index, digests=[bytes(len(first)), *others]))
+    others = pixels.index.digests.copy()
+    others[0] = bytes(others.itemsize)
+    changed = replace(pixels, index=replace(pixels.index, digests=others))
     digests = [load_pairs(folder / "vrf", images).digest() for images in (pixels, pixels, changed)]
     assert digests[0] == digests[1] != digests[2]
 
@@ -135,17 +132,39 @@ def test_the_last_stage_is_trained_alone_where_that_is_asked_for(folder, pixels)
 
 
 def test_an_interrupted_run_ends_with_the_same_weights(folder, pixels, tmp_path):
-    whole = make_trainer(folder, pixels, None).train()
-    trainer = make_trainer(folder, pixels, tmp_path / "run")
+    """Interrupted after an evaluation, which the resumed run does not have: it must leave no trace."""
+    config = replace(CONFIG, evaluate_every=1)
+    trainer = make_trainer(folder, pixels, None, config)
+    before = statistics(trainer.model)
+    whole = trainer.train()
+    assert "recall_at_5" in trainer.state.history[0]
+    assert all(tensor.equal(before[name]) for name, tensor in statistics(whole).items())
+    trainer = make_trainer(folder, pixels, tmp_path / "run", config)
     take_step = trainer.training_step
 
-    def interrupted_step(batch, images):
+    def interrupted_step(batch):
         trainer.interrupted = trainer.state.step == 2
-        return take_step(batch, images)
+        return take_step(batch)
 
     trainer.training_step = interrupted_step
     with pytest.raises(TrainingInterruptedError, match="after step 3 of 4"):
         trainer.train()
-    resumed = make_trainer(folder, pixels, tmp_path / "run").train()
+    resumed = make_trainer(folder, pixels, tmp_path / "run", config).train()
     expected, found = whole.state_dict(), resumed.state_dict()
     assert all(expected[name].equal(found[name]) for name in expected)
+
+
+def test_workers_leave_signals_to_the_training_process(folder):
+    """A cluster sends SIGTERM to all processes of a job, and training needs pixels until its step is done."""
+    pixels = FramePixels.open(folder / "vrf", BACKBONE, workers=1)
+    loaded = pixels.augmented([torch.tensor([number]) for number in range(6)], first_step=0, seed=1)
+    next(loaded)
+    (worker,) = active_children()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        os.kill(worker.pid, number)
+    assert len(list(loaded)) == 5
+
+
+def statistics(model) -> dict[str, torch.Tensor]:
+    """What BatchNorm knows of its inputs, which fine-tuning keeps."""
+    return {name: tensor.clone() for name, tensor in model.named_buffers() if "running" in name}

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.folds import split_folds
 from recipeflow.errors import NoPairsError, UsageError
+from recipeflow.features.rows import draw_views
 from recipeflow.pairs.batches import RecipeBatches, make_tensors
 from recipeflow.training.settings import INPUTS
 from tests.pairs.pairing import OFFLINE, make_pairs
@@ -115,10 +116,10 @@ def test_rows_without_a_pre_action_image_are_masked_or_get_the_last_one_seen(pai
 def test_a_context_becomes_words_with_roles(pairs):
     rows = torch.arange(8)
     processor = VRFProcessor.from_phrases(pairs.phrases(rows, "history"), OFFLINE["backbone"])
-    words = make_tensors(pairs, rows, ("action",), processor, "history").words
+    words = make_tensors(pairs, rows, ("action",), processor, "history").words_of(rows)
     assert words["context_ids"].shape == words["context_roles"].shape == (8, 2)
     assert words["context_roles"].tolist() == [[1, 4] if row % 4 else [0, 0] for row in range(8)]
-    assert set(make_tensors(pairs, rows, ("action",), processor).words) == {"action_ids"}
+    assert set(make_tensors(pairs, rows, ("action",), processor).words_of(rows)) == {"action_ids"}
 
 
 def test_a_step_looks_at_one_view_of_each_image_and_another_step_at_others(pairs, processor):
@@ -128,10 +129,19 @@ def test_a_step_looks_at_one_view_of_each_image_and_another_step_at_others(pairs
     rows = pairs.rows(("image",), range(10))
     tensors, plain = (make_tensors(data, rows, ("image",), processor) for data in (viewed, pairs))
     frames = tensors.batch(torch.arange(20)).frames
-    seen = tensors.look(frames, seed=1)
+    look = tensors.images.look
+    seen = look(frames, seed=1)
     drawn = ((seen - centre[frames]).mean(1) / 1000).round().long()
     assert set(drawn.tolist()) == {0, 1, 2, 3}
     assert torch.equal(seen, views[drawn, frames])
-    assert torch.equal(seen, tensors.look(frames, seed=1)) and not torch.equal(seen, tensors.look(frames, seed=2))
-    assert torch.equal(seen[5:], tensors.look(frames[5:], seed=1)), "whichever process holds the images"
-    assert torch.equal(plain.look(frames, seed=1), centre[frames]), "one view is the feature itself"
+    assert torch.equal(seen, look(frames, seed=1)) and not torch.equal(seen, look(frames, seed=2))
+    assert torch.equal(seen[5:], look(frames[5:], seed=1)), "whichever process holds the images"
+    assert torch.equal(look(frames), centre[frames]), "without a seed it is the whole picture"
+    assert torch.equal(plain.images.look(frames, seed=1), centre[frames]), "one view is the feature itself"
+
+
+def test_every_view_is_drawn_about_equally_often(pairs):
+    drawn = draw_views(torch.arange(40_000), seed=5, number=4)
+    assert all(9_700 < (drawn == view).sum() < 10_300 for view in range(4))
+    again = draw_views(torch.arange(40_000), seed=6, number=4)
+    assert 9_700 < (drawn == again).sum() < 10_300, "steps are independent of each other"

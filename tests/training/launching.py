@@ -1,29 +1,98 @@
-"""Starts ``training_script.py``, or ``vrf`` under accelerate's launcher, in processes of their own."""
+"""Starts ``training_script.py`` in processes of their own, and it or ``vrf`` under accelerate's launcher."""
 
+import multiprocessing
 import os
+import socket
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.docs.documents import find_blocks, split_command
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("training_script.py")
-LAUNCH = "-m accelerate.commands.launch --multi_gpu --num_machines 1 --mixed_precision no --dynamo_backend no"
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.training.training_script"])
+"""A server that has imported torch once: a process forked from it starts at once."""
 
 
-def run_script(task: str, output: Path, processes: int = 1) -> subprocess.CompletedProcess:
-    command = [str(SCRIPT), task, str(output)]
-    if processes > 1:
-        command = [*LAUNCH.split(), "--num_processes", str(processes), "--main_process_port", "0", *command]
-    # The launcher's own --cpu would start a single process.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-    return subprocess.run([sys.executable, *command], capture_output=True, text=True, env=environment, timeout=300)
+@dataclass
+class Finished:
+    """What processes left: the first exit code that is not 0, and what each printed."""
+
+    returncode: int
+    printed: list[str]
+
+    @property
+    def stderr(self) -> str:
+        return "\n".join(self.printed)
 
 
-def launch_vrf(*arguments: object, config: str, cpu: bool) -> subprocess.CompletedProcess:
-    """Run a command under ``accelerate launch`` with one of the documented configurations, and without a GPU."""
+def run_script(task: str, output: Path, processes: int = 1) -> Finished:
+    """Run the script in real processes that form a group by themselves, as the launcher's do."""
+    with TemporaryDirectory() as logs, socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        group = {"WORLD_SIZE": processes, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": probe.getsockname()[1]}
+        probe.close()
+        started = []
+        for rank in range(processes):
+            place = group | {"RANK": rank, "LOCAL_RANK": rank} if processes > 1 else {}
+            log = Path(logs, str(rank))
+            started.append(FORKS.Process(target=_run, args=(task, output, log, place)))
+            started[-1].start()
+        for process in started:
+            process.join(timeout=240)
+        hanging = [process for process in started if process.exitcode is None]
+        for process in hanging:
+            process.kill()
+            process.join()
+        printed = [Path(logs, str(rank)).read_text() for rank in range(processes)]
+    assert not hanging, f"a process still ran after four minutes: {printed}"
+    codes = [process.exitcode or 0 for process in started]
+    return Finished(next((code for code in codes if code), 0), printed)
+
+
+def _run(task: str, output: Path, log: Path, place: dict[str, object]) -> None:
+    os.environ.update({name: str(value) for name, value in place.items()} | {"ACCELERATE_USE_CPU": "true"})
+    with log.open("w") as target:
+        os.dup2(target.fileno(), 1)
+        os.dup2(target.fileno(), 2)
+    from tests.training import training_script  # already there, in the server
+
+    training_script.run(task, output)
+
+
+def start_launcher(*command: object, config: str, cpu: bool = True) -> subprocess.Popen:
+    """Start a script or module under ``accelerate launch`` with one of the documented configurations, without a GPU.
+
+    It gets a process group of its own, as a terminal gives it, and the documented settings; on the CPU the launcher's
+    own ``--cpu`` would start a single process.
+    """
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--main_process_port", "0"]
     launch += ["--config_file", str(ROOT / "docs" / "accelerate" / f"{config}.yaml")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
     environment |= {"ACCELERATE_USE_CPU": "true"} if cpu else {"CUDA_VISIBLE_DEVICES": ""}
-    command = [*launch, "-m", "recipeflow.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    return subprocess.Popen([*launch, *map(str, command)], env=environment, **options)
+
+
+def launch_vrf(*arguments: object, config: str, cpu: bool) -> subprocess.CompletedProcess:
+    """Run a command under ``accelerate launch``."""
+    process = start_launcher("-m", "recipeflow.cli", *arguments, config=config, cpu=cpu)
+    stdout, stderr = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def documented_launches() -> list[tuple[Path, list[str]]]:
+    """Every launch in docs/training.md that names a configuration: that file, and the arguments of ``vrf``."""
+    page = ROOT / "docs" / "training.md"
+    lines = [line for block in find_blocks(page) if block.language == "sh" for line in block.commands]
+    commands = [words for line in lines for words in split_command(line)]
+    return [
+        (ROOT / words[words.index("--config_file") + 1], words[words.index("recipeflow.cli") + 1 :])
+        for words in commands
+        if "--config_file" in words
+    ]

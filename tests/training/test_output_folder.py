@@ -44,7 +44,7 @@ def refusal(*command: str) -> VRFError:
 
 
 def wait_for(path: Path, process: subprocess.Popen) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not (path.exists() and path.stat().st_size):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)

@@ -71,6 +71,7 @@ def test_the_paper_preset_is_the_paper():
         ("beta2", 1.0),
         ("views", 3),
         ("feature_precision", "auto"),
+        ("checkpoint_minutes", float("nan")),
     ],
 )
 def test_wrong_settings_are_refused_by_name(field, value):
@@ -123,12 +124,12 @@ def test_training_beats_guessing():
     assert trained.candidates == guess.candidates == 8
 
 
-@pytest.mark.parametrize("task", ["SIGKILL", "SIGINT"])
-def test_a_run_that_was_stopped_ends_with_the_same_weights(task, whole_run, tmp_path):
-    stopped = run_script(task, tmp_path / "run")
-    assert stopped.returncode != 0
+@pytest.mark.parametrize(("name", "code"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_run_that_was_stopped_ends_with_the_same_weights(name, code, whole_run, tmp_path):
+    stopped = run_script(f"{name}@7:0", tmp_path / "run")
+    assert stopped.returncode == code
     assert not (tmp_path / "run" / "model").exists()
-    if task == "SIGINT":
+    if name != "SIGKILL":
         assert "run the same command again" in stopped.stderr and "Traceback" not in stopped.stderr
     again = run_script("train", tmp_path / "run")
     assert again.returncode == 0, again.stderr
@@ -183,7 +184,7 @@ def test_killed_while_saving_goes_on_from_the_checkpoint_before(whole_run, tmp_p
 
 
 def test_a_full_disk_is_reported_and_nothing_is_lost(whole_run, tmp_path):
-    assert run_script("SIGKILL", tmp_path / "run").returncode != 0
+    assert run_script("SIGKILL@7:0", tmp_path / "run").returncode != 0
     before = sorted((tmp_path / "run").glob("checkpoint-*"))
     full = run_script("full-disk", tmp_path / "run")
     assert full.returncode == 1 and "free some space" in full.stderr and "Traceback" not in full.stderr
@@ -210,9 +211,9 @@ def test_an_interrupted_run_ends_with_the_same_weights_whatever_the_settings(cha
     trainer = make_trainer(config, tmp_path / "run")
     take_step = trainer.training_step
 
-    def interrupted_step(batch, images):
+    def interrupted_step(batch):
         trainer.interrupted |= trainer.state.step == 5
-        return take_step(batch, images)
+        return take_step(batch)
 
     trainer.training_step = interrupted_step
     with pytest.raises(TrainingInterruptedError):
@@ -221,6 +222,37 @@ def test_an_interrupted_run_ends_with_the_same_weights_whatever_the_settings(cha
     resumed = make_trainer(config, tmp_path / "run")
     weights = resumed.train().state_dict()
     assert all(tensor.equal(weights[name]) for name, tensor in whole.state_dict().items())
+
+
+def test_a_run_that_dies_loses_only_minutes(tmp_path):
+    assert all(0 < preset.checkpoint_minutes <= 5 for preset in PRESETS.values())
+    config = replace(PRESETS["fast"], epochs=2, checkpoint_minutes=1e-9)
+    whole = make_trainer(replace(config, checkpoint_minutes=0), None).train()
+    trainer = make_trainer(config, tmp_path / "run")
+    take_step = trainer.training_step
+
+    def deadly_step(batch):
+        if trainer.state.step == 6:
+            raise MemoryError
+        return take_step(batch)
+
+    trainer.training_step = deadly_step
+    with pytest.raises(MemoryError):
+        trainer.train()
+    assert [path.name for path in (tmp_path / "run").glob("checkpoint-*")] == ["checkpoint-00000006"]
+    weights = make_trainer(replace(config, checkpoint_minutes=5), tmp_path / "run").train().state_dict()
+    assert all(tensor.equal(weights[name]) for name, tensor in whole.state_dict().items())
+
+
+def test_a_run_of_an_earlier_version_resumes(tmp_path):
+    """It has no minutes between checkpoints, and such a setting changes no model."""
+    config = TrainingConfig(epochs=1, checkpoint_every=1)
+    make_trainer(config, tmp_path / "run")._check_settings()
+    settings = json.loads((tmp_path / "run" / "training.json").read_text())
+    del settings["checkpoint_minutes"]
+    (tmp_path / "run" / "training.json").write_text(json.dumps(settings))
+    make_trainer(replace(config, checkpoint_every=0), tmp_path / "run").train()
+    assert (tmp_path / "run" / "model").exists()
 
 
 def make_trainer(config: TrainingConfig, output: Path | None, **options) -> VRFTrainer:
@@ -234,9 +266,9 @@ def test_accumulated_batches_are_one_update():
     trainer = make_trainer(config, None)
     before = trainer.model.query_encoder.hidden.weight.clone()
     (first, second), *_ = zip(*[trainer.load_epoch(0, done=0)] * 2, strict=False)
-    trainer.training_step(*first)
+    trainer.training_step(first)
     assert trainer.model.query_encoder.hidden.weight.equal(before)
-    trainer.training_step(*second)
+    trainer.training_step(second)
     assert not trainer.model.query_encoder.hidden.weight.equal(before)
     assert trainer.schedule.last_epoch == 1
 
@@ -246,7 +278,7 @@ def test_gradients_are_clipped():
     for limit in (None, 1e-3):
         trainer = make_trainer(TrainingConfig(epochs=1, max_grad_norm=limit), None)
         trainer.optimizer.zero_grad = lambda: None
-        trainer.training_step(*next(trainer.load_epoch(0, done=0)))
+        trainer.training_step(next(trainer.load_epoch(0, done=0)))
         gradients = [weight.grad for weight in trainer.model.parameters() if weight.grad is not None]
         lengths[limit] = torch.nn.utils.get_total_norm(gradients).item()
     assert lengths[None] > 0.01
@@ -257,7 +289,7 @@ def test_mixed_precision_computes_in_it_and_keeps_full_weights():
     trainer = make_trainer(TrainingConfig(epochs=1, mixed_precision="bf16"), None)
     seen = []
     trainer.model.query_encoder.hidden.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
-    trainer.training_step(*next(trainer.load_epoch(0, done=0)))
+    trainer.training_step(next(trainer.load_epoch(0, done=0)))
     assert seen == [torch.bfloat16]
     assert {weight.dtype for weight in trainer.model.parameters()} == {torch.float32}
 
@@ -296,13 +328,13 @@ def test_a_loss_that_is_no_number_stops_with_the_place(tmp_path):
 
 
 def test_a_step_reads_no_number_but_its_loss():
-    """Once to check it, and once to record it; no check of inputs reads any, for which a GPU would have to wait."""
+    """Once, at the end; no check of inputs reads any, for which a GPU would have to wait."""
     trainer = make_trainer(TrainingConfig(epochs=1, recipes_per_batch=4, max_grad_norm=1.0), None)
-    trainer.embedder.train()
-    batch, images = next(trainer.load_epoch(0, done=0))
+    trainer.wrapped.train()
+    batch = next(trainer.load_epoch(0, done=0))
     with DeviceReads() as reads:
-        trainer.training_step(batch, images)
-    assert reads.found == ["_local_scalar_dense"] * 2
+        trainer.training_step(batch)
+    assert reads.found == ["_local_scalar_dense"]
 
 
 def test_features_of_another_backbone_are_refused():

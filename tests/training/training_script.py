@@ -1,4 +1,8 @@
-"""Trains a tiny model in a process of its own: ``python tests/training/training_script.py TASK OUT``."""
+"""Trains a tiny model in a process of its own: ``python tests/training/training_script.py TASK OUT``.
+
+A task is ``train``, a fault on the way, or ``SIGNAL@STEP:PROCESS``, where only that process gets the signal after that
+step. ``sharded-`` in front trains with FSDP, as accelerate does it on GPUs.
+"""
 
 import os
 import resource
@@ -8,53 +12,97 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+import yaml
+from accelerate.state import AcceleratorState, PartialState
+from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 from torch.distributed.tensor import DTensor
+from torch.profiler import ProfilerActivity, profile
 
-from recipeflow.errors import VRFError
+from recipeflow.errors import StoppedError, VRFError
+from recipeflow.training import large_batch
+from recipeflow.training import trainer as trainer_module
+from recipeflow.training.loop import make_accelerator
 from recipeflow.training.runs import prepare_run
-from recipeflow.training.settings import TrainingConfig
-from recipeflow.training.trainer import PairEmbedder, VRFTrainer
+from recipeflow.training.settings import PRESETS, TrainingConfig
+from recipeflow.training.trainer import VRFTrainer
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
 
+UNNEEDED = {"datasets", "gradio", "matplotlib", "networkx", "pandas", "ray", "sklearn", "tensorboard"}
+"""Libraries that would cost every training process memory and time, for nothing."""
+
+FSDP = Path(__file__).parents[2] / "docs" / "accelerate" / "fsdp.yaml"
 CONFIG = TrainingConfig(epochs=3, learning_rate=1e-3, schedule="cosine", warmup=0.1, checkpoint_every=1)
+BEST = replace(
+    PRESETS["best"],
+    epochs=2,
+    recipes_per_batch=6,
+    evaluate_every=1,
+    # Without dropout, which differs between processes, two of them compute what one does.
+    model=PRESETS["best"].model | {"dropout": 0.0, "feature_dropout": 0.0, "word_dropout": 0.0},
+)
 
 
 class KilledTrainer(VRFTrainer):
-    """Dies, or is interrupted, after a step; of several processes only the last one."""
+    """One of its processes gets a signal after a step."""
 
-    last = 7
-    signal = signal.SIGKILL
+    number, last, process = signal.SIGKILL, 7, 0
 
-    def training_step(self, batch, images):
-        loss = super().training_step(batch, images)
-        if self.state.step == self.last and self.accelerator.is_last_process:
-            os.kill(os.getpid(), self.signal)
+    def training_step(self, batch):
+        loss = super().training_step(batch)
+        if self.state.step == self.last and self.accelerator.process_index == self.process:
+            os.kill(os.getpid(), self.number)
         return loss
 
 
-def make_trainer(output, kind=VRFTrainer, config=CONFIG, double=False):
+class LongTrainer(VRFTrainer):
+    """Takes more steps than anyone waits for, and leaves a file with the id of its process when it takes them."""
+
+    def training_step(self, batch):
+        loss = super().training_step(batch)
+        self.output.with_name(f"{os.getpid()}.stepping").touch()
+        return loss
+
+
+def make_trainer(output, kind=VRFTrainer, config=CONFIG, double=False, sharded=False):
     torch.set_num_threads(1)
-    run = prepare_run(make_pairs(), config, 0, **OFFLINE, **SMALL)
+    accelerator = make_accelerator(config, output)
+    if sharded:
+        shard_on_cpu()
+    run = prepare_run(make_pairs(), config, 0, **OFFLINE, **({} if "word_dim" in config.model else SMALL))
     model = run.model.double() if double else run.model
-    return kind(model, run.processor, config, run.train_data, output, eval_data=run.eval_data)
+    options = {"eval_data": run.eval_data, "accelerator": accelerator}
+    return kind(model, run.processor, config, run.train_data, output, **options)
 
 
-def take_step(output: Path, shard: bool) -> None:
+def shard_on_cpu() -> None:
+    """Let accelerate believe that it can shard here, with the documented settings: it offers that only on GPUs."""
+    settings = yaml.safe_load(FSDP.read_text(encoding="utf-8"))["fsdp_config"]
+    os.environ.update({name.upper(): str(value) for name, value in settings.items()})
+    AcceleratorState().fsdp_plugin = FullyShardedDataParallelPlugin()
+    for state in (AcceleratorState, PartialState):
+        state._shared_state["distributed_type"] = DistributedType.FSDP
+
+
+def take_step(output: Path, sharded: bool) -> None:
     """Save loss and gradients of one step, in double precision and without an update."""
-    trainer = make_trainer(None, config=replace(CONFIG, learning_rate=1e-12), double=True)
-    if shard:
-        # What accelerate does for FSDP on accelerators; on a CPU it has no FSDP, but torch has.
-        trainer.embedder = fully_shard(PairEmbedder(trainer.model), mesh=init_device_mesh("cpu", (2,)))
-        trainer.optimizer.step = lambda: None
+    trainer = make_trainer(None, config=replace(CONFIG, learning_rate=1e-12), double=True, sharded=sharded)
     trainer.optimizer.zero_grad = lambda: None
-    loss = trainer.training_step(*next(trainer.load_epoch(0, done=0)))
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        loss = trainer.training_step(next(trainer.load_epoch(0, done=0)))
     weights = trainer.model.named_parameters()
     gradients = {name: full(weight.grad) for name, weight in weights if weight.requires_grad}
     if trainer.accelerator.is_main_process:
+        messages = [event.key for event in profiled.key_averages() if "broadcast" in event.key.lower()]
         processes = trainer.accelerator.num_processes
-        torch.save({"processes": processes, "loss": loss, "gradients": gradients}, output)
+        found = {"processes": processes, "loss": loss, "gradients": gradients, "broadcasts": messages}
+        found["unneeded"] = sorted(UNNEEDED & set(sys.modules))
+        torch.save(found, output)
+
+
+def take_large_step(output: Path) -> None:
+    """The same where every batch counts as a large one, of which a few rows are compared at a time."""
+    trainer_module.LARGE_BATCH, large_batch.ROWS_AT_A_TIME = 1, 3
+    take_step(output, sharded=False)
 
 
 def full(gradient: torch.Tensor) -> torch.Tensor:
@@ -80,22 +128,53 @@ def fill_the_disk() -> None:
 
 
 def main(task: str, output: Path) -> None:
-    if task in ("step", "sharded-step"):
-        take_step(output, shard=task == "sharded-step")
-    elif task in signal.Signals.__members__:
-        KilledTrainer.signal = getattr(signal, task)
-        make_trainer(output, KilledTrainer).train()
-    else:
-        trainer = make_trainer(output)
-        if task == "die-while-saving":
-            die_while_saving(trainer)
-        if task == "full-disk":
-            fill_the_disk()
-        trainer.train()
+    if task == "large-step":
+        take_large_step(output)
+        return
+    sharded = task.startswith("sharded-")
+    task = task.removeprefix("sharded-")
+    if task == "step":
+        take_step(output, sharded)
+        return
+    kind, config = VRFTrainer, BEST if sharded else CONFIG
+    if "@" in task:
+        name, _, place = task.partition("@")
+        kind = KilledTrainer
+        KilledTrainer.number = getattr(signal, name)
+        KilledTrainer.last, KilledTrainer.process = map(int, place.split(":"))
+    is_second = os.environ.get("RANK") == "1"
+    if task == "long":
+        kind, config = LongTrainer, replace(config, epochs=100_000, checkpoint_every=0)
+    if task == "other-seed" and is_second:
+        config = replace(config, seed=1)
+    if task == "other-folder" and is_second:
+        output = output.with_name("elsewhere")
+    if task == "full-disk":
+        config = replace(config, evaluate_every=0, checkpoint_every=1)  # the first thing that is written
+    trainer = make_trainer(output, kind, config, sharded=sharded)
+    if task == "die-while-saving":
+        die_while_saving(trainer)
+    if task == "full-disk" and not is_second:
+        fill_the_disk()
+    if sharded:
+        trainer.evaluate()  # the first use of the shards
+    trainer.train()
+    if sharded:
+        weights = trainer.accelerator.get_state_dict(trainer.wrapped)
+        if trainer.accelerator.is_main_process:
+            torch.save({"class": type(trainer.model).__name__, "weights": weights}, output / "gathered.pt")
+
+
+def run(task: str, output: Path) -> None:
+    """Do a task, and end as ``vrf`` does."""
+    try:
+        main(task, output)
+    except StoppedError as error:
+        print(error, file=sys.stderr)
+        sys.exit(128 + error.number)
+    except VRFError as error:
+        sys.exit(f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1], Path(sys.argv[2]))
-    except VRFError as error:
-        sys.exit(str(error))
+    run(sys.argv[1], Path(sys.argv[2]))

@@ -142,6 +142,9 @@ class DatasetRows:
             raise DatasetFolderError(f"{error}; {advice}") from error
         self.columns = self.tables.columns(PAIRS, [*COLUMNS, *(name for name in WITHOUT if name in known)])
         self.columns |= {name: [None] * len(self) for name in WITHOUT if name not in known}
+        tags = list(self.tables.info.scheme.tags)
+        numbers = self.columns["object_tag"]
+        self.columns["object_tag"] = [None if number is None else tags[number] for number in numbers]
 
     def __len__(self) -> int:
         return len(self.columns["fold"])
