@@ -15,8 +15,9 @@ from configuration_vrf import VRFConfig
 from recipeflow.dataset.card import SOURCES
 from recipeflow.errors import ModelFolderError
 from recipeflow.training.saved_model import HISTORY, SETTINGS
+from recipeflow.training.settings import CHECKPOINTING
 
-WITHOUT_EFFECT = ("evaluate_every", "checkpoint_every")
+WITHOUT_EFFECT = ("evaluate_every", *CHECKPOINTING)
 """Settings of a run that do not change its model."""
 
 

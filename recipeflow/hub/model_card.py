@@ -12,7 +12,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from configuration_vrf import HUB_WEIGHTS, VRFConfig
 from recipeflow.experiment.paper import ROWS
-from recipeflow.experiment.results import results_table
+from recipeflow.experiment.results import common_note, results_table
 from recipeflow.hub.evidence import WITHOUT_EFFECT, Evidence, TrainedOn
 from recipeflow.tables import Table
 from retrieval_vrf import name_kind
@@ -152,13 +152,13 @@ def _eval_results(config: VRFConfig, evidence: Evidence, trained_on: TrainedOn |
 
 def _results(config: VRFConfig, evidence: Evidence, trained_on: TrainedOn | None) -> dict[str, Any] | None:
     if evidence.results is not None and evidence.row is not None:
-        row, table = evidence.row["title"], results_table(evidence.results)
+        row, table, common = evidence.row["title"], results_table(evidence.results), common_note(evidence.results)
     elif evidence.figures is not None:
-        row, table = None, _own_table(config, evidence.figures)
+        row, table, common = None, _own_table(config, evidence.figures), ""
     else:
         return None
     sources = {trained_on and trained_on.source, evidence.results and evidence.results.get("source")}
-    return {"row": row, "table": table.markdown().rstrip(), "simulated": "simulated" in sources}
+    return {"row": row, "table": table.markdown().rstrip(), "common": common, "simulated": "simulated" in sources}
 
 
 def _calibration(about: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -167,12 +167,15 @@ def _calibration(about: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     measured, answered = about["measured"], about["measured"]["answered"]
     return {
-        "fitted_queries": about["fitted_on"]["queries"],
         "queries": measured["queries"],
+        "candidates": f"{measured['candidates']:,}",
+        "right": f"{measured['accuracy']:.0%}",
+        "confidence": f"{measured['mean_confidence']:.0%}",
         "error": f"{measured['expected_calibration_error']:.1%}",
         "threshold": f"{about['min_confidence']:.2f}",
         "coverage": f"{answered['coverage']:.0%}",
         "accuracy": None if answered["accuracy"] is None else f"{answered['accuracy']:.0%}",
+        "absence": f"{about['absence']['auroc']:.2f}" if about.get("absence") else None,
         "table": _incomplete(about),
     }
 

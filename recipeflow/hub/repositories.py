@@ -85,10 +85,12 @@ def push_model(
         HubError: Of the kind that says what is wrong.
     """
     from recipeflow.hub.model_package import ModelPackage  # needs torch, which no dataset does
+    from recipeflow.hub.parser_package import ParserPackage, is_parser
 
     check_name(repo_id)
     api = connect(token, needed=not dry_run)
-    package = ModelPackage.open(Path(folder), api, dataset, Path(picture) if picture else None)
+    kind = ParserPackage if is_parser(Path(folder)) else ModelPackage
+    package = kind.open(Path(folder), api, dataset, Path(picture) if picture else None)
     if not allow_official_frames and package.shows_official_frames():
         raise _not_ours_to_publish("in the index or the picture", "push the model without them")
     files = collect_files(package.folder, MODELS) | package.pictures

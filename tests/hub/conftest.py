@@ -40,6 +40,7 @@ def here(hub, monkeypatch, tmp_path) -> HubServer:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
     monkeypatch.setenv("HF_TOKEN", TOKEN)
+    monkeypatch.setattr("transformers.utils.hub._hf_api", None)  # which keeps the address of its first use
     return hub
 
 

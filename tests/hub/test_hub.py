@@ -60,7 +60,7 @@ def test_only_known_files_are_ours():
         assert DATASETS.owns(path)
     for path in (".gitattributes", "LICENSE", "image_pairs/test.parquet", "videos/train-00000-of-00001.parquet"):
         assert not DATASETS.owns(path)
-    for path in ("model-00001-of-00002.safetensors", "model.safetensors.index.json", "index/rows.parquet", "a.py"):
+    for path in ("model-00001-of-00002.safetensors", "model.safetensors.index.json", "index/rows.arrow", "a.py"):
         assert MODELS.owns(path)
     hidden = (".config.json.partial", "index/.cache/x", "index.123.partial/x", "index/vectors.partial")
     for path in ("checkpoint-00000040/model.safetensors", "best/config.json", "optimizer.bin", "LICENSE", *hidden):

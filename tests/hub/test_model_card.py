@@ -58,6 +58,17 @@ def test_results_stand_with_deviations_beside_the_papers(results, run):
     assert "| learning rate | 0.0001 |" in card.text and "| seed | 3 |" in card.text
 
 
+def test_a_row_on_the_common_queries_is_explained(results):
+    content = json.loads(results.read_text())
+    text = row("text", "verb + object", ["action", "object"], (21.24, 26.7))
+    content["rows"].insert(1, text | {"common": {**text, "usable_rows": 2504}})
+    results.write_text(json.dumps(content))
+    card = make_model_card(small_config(), "lab/model", read_evidence(small_config(), None, results)).text
+    assert "| verb + object (common) | 12.5 ± 1.2 |" in card
+    assert "higher is better. Rows that ask different queries cannot be compared" in card and "2,504 rows" in card
+    assert "all of their inputs.\n\nThe paper's metrics" in card
+
+
 def test_the_card_shows_the_fold_that_was_held_out_and_no_digest(run):
     origin = {"dataset": "0123abcd" * 8, "held_out_fold": 3, "backbone": BACKBONE, "backbone_weights": "file"}
     (run / "training.json").write_text(json.dumps({**TRAINING, **origin}))

@@ -78,7 +78,7 @@ def test_a_killed_pull_leaves_nothing_and_the_next_one_fetches_the_rest(hub, her
     command = ("-m", "recipeflow.cli", "pull", "dataset", "lab/vrf", "pulled")
     hub.state.downloads.allowed = 2
     process = start(hub, tmp_path, *command, token=TOKEN)
-    assert hub.state.downloads.stalled.wait(60)
+    assert hub.state.downloads.stalled.wait(240)
     while len(complete(process.own)) < 4:  # all but the file that is held up
         assert process.poll() is None
         time.sleep(0.02)

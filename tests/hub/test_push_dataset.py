@@ -115,7 +115,7 @@ def test_a_stopped_push_leaves_the_old_revision_whole_and_goes_on(hub, here, dat
     hub.state.forget()
     hub.state.uploads.allowed = 6
     process = start(hub, tmp_path, "-m", "recipeflow.cli", "push", "dataset", dataset, "lab/vrf", token=TOKEN)
-    assert hub.state.uploads.stalled.wait(60)
+    assert hub.state.uploads.stalled.wait(240)
     process.send_signal(stop)
     stopped = finish(process)
     if stop == signal.SIGINT:

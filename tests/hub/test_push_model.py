@@ -24,11 +24,13 @@ FILES = {
     "config.json",
     "configuration_vrf.py",
     "index/index.json",
-    "index/rows.parquet",
+    "index/rows.arrow",
     "index/vectors.faiss",
     "model.safetensors",
     "modeling_vrf.py",
+    "package_hub.py",
     "package_vrf.py",
+    "vocabulary_hub.py",
     "processing_vrf.py",
     "processor_config.json",
     "residual_vrf.py",
@@ -105,16 +107,19 @@ def test_an_index_travels_with_its_model_and_scratch_does_not(here, model, tmp_p
 def test_a_calibration_is_pushed_with_its_model_and_shown_in_the_card(here, model, tmp_path):
     answered = {"min_confidence": 0.345, "coverage": 0.45, "accuracy": 0.44}
     measured = {"queries": 121, "expected_calibration_error": 0.0736, "answered": answered}
-    numbers = {"format": 2, "weights": "0" * 64, "temperature": 0.05, "min_confidence": 0.345}
+    measured |= {"candidates": 2916, "accuracy": 0.19, "mean_confidence": 0.21}
+    numbers = {"format": 3, "weights": "0" * 64, "temperature": 0.05, "min_confidence": 0.345}
     lacking = {"accuracy": 0.18, "mean_confidence": 0.229, "expected_calibration_error": 0.0531}
     lacking = {"without": ["image"], "temperature": 0.08, "min_confidence": 0.6, "measured": lacking}
     path = model / "calibration.json"
-    numbers |= {"fitted_on": {"queries": 132}, "measured": measured, "incomplete": [lacking]}
+    weights = dict.fromkeys(("bias", "similarity", "same_action", "same_object", "same_state"), 0.5)
+    numbers |= {"measured": measured, "absence": {"weights": weights, "auroc": 0.876}, "incomplete": [lacking]}
     path.write_text(json.dumps(numbers))
     push_model(model, "lab/model")
     assert set(files_of(here)) == FILES | {"calibration.json"}
     text = card_of(here).text.replace("\n", " ")
-    assert "## How sure it is" in text and "132 queries" in text and "121 others" in text and "off by 7.4%" in text
+    assert "## How sure it is" in text and "121 complete queries" in text and "among 2,916 candidates" in text
+    assert "right in 19% of cases" in text and "off by 7.4%" in text and "an AUROC of 0.88" in text
     assert (
         "confidence of 0.34 or more" in text
         and "these are 45% of the queries (coverage), 44% of them right (accuracy)." in text

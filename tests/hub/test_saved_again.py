@@ -6,11 +6,15 @@ import shutil
 import pytest
 
 from modeling_vrf import VRFModel
+from processing_vrf import VRFProcessor
+from recipeflow.dataset.build import build_dataset
 from recipeflow.hub import push_model
+from recipeflow.kitchen import cook_release
 from recipeflow.search import Retriever
 from tests.hub.clients import run_python
 from tests.hub.conftest import TOKEN
 from tests.hub.test_push_model import FILES
+from tests.model_helpers import BACKBONE, small_model
 from tests.search.searching import write_calibration
 
 LOAD_AND_SEND = """
@@ -64,6 +68,40 @@ def test_everything_travels_on_and_answers_anywhere(hub, here, calibrated, tmp_p
     assert "custom_pipelines" not in json.loads(trained["config.json"])
     answers = run_python(hub, tmp_path, ASK, token=TOKEN).splitlines()
     assert answers[0] == answers[1] == answers[2] != "[]" and answers[3:] == ["no pipeline"]
+
+
+def test_a_model_made_in_memory_is_pushed_with_the_processor_it_is_saved_with(hub, here, tmp_path):
+    processor = VRFProcessor.from_phrases(["切る", "キャベツ"], backbone=BACKBONE)
+    model = small_model(vocab_size=processor.vocab_size)
+    model.save_pretrained(tmp_path / "saved", processor=processor, push_to_hub=True, repo_id="lab/new", private=True)
+    saved = {path.name for path in (tmp_path / "saved").iterdir()}
+    assert {"processor_config.json", "tokenizer.json", "model.safetensors", "modeling_vrf.py"} <= saved
+    assert set(files_of(hub, "lab/new")) - {"README.md"} == saved
+
+
+ASK_EACH = """
+from transformers import pipeline
+
+for revision in REVISIONS:
+    pipe = pipeline("post-action-retrieval", model="lab/model", revision=revision, trust_remote_code=True)
+    print(len(pipe.index), pipe.index.about["dataset"]["name"], pipe.model.processor.vocab_size)
+"""
+
+
+def test_a_pipeline_of_a_revision_searches_the_index_of_that_revision(hub, here, run, dataset, tmp_path):
+    """The weights are the same, so that nothing but the candidates shows which index it is."""
+    shutil.copytree(run / "model", tmp_path / "model")
+    first = push_model(tmp_path / "model", "lab/model").commit
+    cook_release(tmp_path / "kitchen", recipes=1, seed=5, used_only=True, workers=1)
+    build_dataset(tmp_path / "kitchen", tmp_path / "other")
+    before = Retriever.from_pretrained(tmp_path / "model")
+    after = Retriever.build(before.model, before.processor, tmp_path / "other")
+    after.save(tmp_path / "model")
+    push_model(tmp_path / "model", "lab/model")
+    assert len(before.index) != len(after.index)
+    code = ASK_EACH.replace("REVISIONS", repr([first, "main"]))
+    lines = run_python(hub, tmp_path, code, token=TOKEN).splitlines()
+    assert lines == [f"{len(before.index)} vrf 4", f"{len(after.index)} other 4"]
 
 
 def test_a_folder_that_is_loaded_and_saved_is_whole_again(run, tmp_path, caplog):

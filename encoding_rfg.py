@@ -1,0 +1,154 @@
+"""From words to one vector per word: the two encoders of the recipe reader.
+
+This file is saved with every model and imports nothing from the project.
+"""
+
+import re
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from transformers import AutoModel
+
+try:
+    from .configuration_rfg import RFGConfig
+except ImportError:
+    if __package__:  # inside a package the siblings exist: the error is a real one
+        raise
+    from configuration_rfg import RFGConfig
+
+UNKNOWN = 1
+"""The id of a word or character outside of the vocabulary; 0 is padding."""
+
+
+LAYER = re.compile(r"\blayers?\.(\d+)\.")
+"""The number of a layer in the name of a weight, in every encoder of transformers."""
+
+
+def layer_of(name: str, count: int) -> int:
+    """The layer of a transformer's weight, from 1 on: 0 for tables, ``count`` for what comes after the layers."""
+    found = LAYER.search(name)
+    if found:
+        return int(found[1]) + 1
+    return 0 if "embeddings" in name else count
+
+
+class RFGSharedDropout(nn.Module):
+    """Dropout with one mask for all positions of a recipe: a BiLSTM cannot average it away, and it costs little."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Drop the same features of all words of a recipe."""
+        if not self.training or self.rate == 0:
+            return states
+        mask = states.new_empty(len(states), *[1] * (states.ndim - 2), states.shape[-1]).bernoulli_(1 - self.rate)
+        return states * mask / (1 - self.rate)
+
+
+class RFGBiLSTM(nn.Module):
+    """A BiLSTM that never reads padding."""
+
+    def __init__(self, input_dim: int, hidden_dim: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        between = dropout if layers > 1 else 0.0
+        self.lstm = nn.LSTM(input_dim, hidden_dim, layers, batch_first=True, bidirectional=True, dropout=between)
+
+    def forward(self, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Read the positions that are not padding, which is at the end; padding becomes 0."""
+        if states.shape[1] == 0:
+            return states.new_zeros(len(states), 0, 2 * self.lstm.hidden_size)
+        lengths = mask.sum(dim=1).clamp(min=1).cpu()
+        with torch.autocast(states.device.type, enabled=False):  # CPUs without native bf16 have no LSTM in it
+            packed = pack_padded_sequence(states.float(), lengths, batch_first=True, enforce_sorted=False)
+            read, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=states.shape[1])
+        return read * mask[:, :, None]
+
+
+class RFGWordTables(nn.Module):
+    """Words from scratch: a vector from a table beside one made of the word's characters."""
+
+    def __init__(self, config: RFGConfig) -> None:
+        super().__init__()
+        self.word_dropout = config.word_dropout
+        self.words = nn.Embedding(config.vocab_size, config.word_dim, padding_idx=0)
+        self.characters = nn.Embedding(config.char_vocab_size, config.char_dim, padding_idx=0)
+        self.window = nn.Conv1d(config.char_dim, 2 * config.char_dim, kernel_size=3, padding=1)
+        self.width = config.word_dim + 2 * config.char_dim
+
+    def forward(self, word_ids: torch.Tensor, char_ids: torch.Tensor) -> torch.Tensor:
+        """Look up each word, and pool the windows of three characters in it."""
+        if self.training and self.word_dropout:
+            dropped = torch.rand(word_ids.shape, device=word_ids.device) < self.word_dropout
+            word_ids = word_ids.masked_fill(dropped & (word_ids > 0), UNKNOWN)
+        distinct, position = char_ids.flatten(0, 1).unique(dim=0, return_inverse=True)
+        windows = self.window(self.characters(distinct).transpose(1, 2)).relu()
+        spelled = (windows * (distinct > 0)[:, None]).amax(dim=2)[position]
+        return torch.cat([self.words(word_ids), spelled.view(*word_ids.shape, spelled.shape[1])], dim=-1)
+
+
+class RFGTransformer(nn.Module):
+    """Words by any encoder of transformers: the mean of a word's sub-words.
+
+    A recipe longer than the window is read in several windows that overlap, and each sub-word's state is taken from
+    the window in whose middle it is.
+    """
+
+    def __init__(self, config: RFGConfig) -> None:
+        super().__init__()
+        assert config.encoder is not None and not isinstance(config.encoder, dict)
+        self.config = config
+        self.transformer = AutoModel.from_config(config.encoder)
+        self.width = config.encoder.hidden_size
+        depth = config.encoder.num_hidden_layers
+        for name, weight in self.transformer.named_parameters():
+            weight.requires_grad_(config.frozen_layers == 0 or layer_of(name, depth) > config.frozen_layers)
+
+    def forward(self, input_ids: torch.Tensor, input_words: torch.Tensor, word_count: int) -> torch.Tensor:
+        """Read sub-words (B, P) and average those of each word: (B, W, D)."""
+        states = self._read(input_ids, input_words >= 0)
+        into = torch.where(input_words >= 0, input_words, word_count)  # one more word, for the padding
+        sums = states.new_zeros(len(states), word_count + 1, states.shape[2])
+        sums = sums.scatter_add(1, into[:, :, None].expand_as(states), states)
+        counts = states.new_zeros(len(states), word_count + 1).scatter_add(
+            1, into, torch.ones_like(into, dtype=states.dtype)
+        )
+        return (sums / counts.clamp(min=1)[:, :, None])[:, :word_count]
+
+    def _read(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Give each sub-word its state, from the right window."""
+        batch, longest = input_ids.shape
+        window = min(self.config.window, max(longest, 1))
+        stride = max(window - self.config.window_overlap, 1)
+        lengths = mask.sum(dim=1)
+        per_recipe = ((lengths - window).clamp(min=0) + stride - 1) // stride + 1
+        windows = int(per_recipe.max())
+        needed = (windows - 1) * stride + window
+        padded = nn.functional.pad(input_ids, (0, needed - longest)).unfold(1, window, stride)  # (B, windows, window)
+        masks = nn.functional.pad(mask, (0, needed - longest)).unfold(1, window, stride)
+        is_used = torch.arange(windows, device=mask.device) < per_recipe[:, None]
+        states = self._run(padded[is_used], masks[is_used])
+        row = is_used.flatten().cumsum(0).view(batch, windows) - 1
+        place = torch.arange(longest, device=mask.device).expand(batch, -1)
+        owner = ((place - self.config.window_overlap // 2).clamp(min=0) // stride).minimum(per_recipe[:, None] - 1)
+        inside = (place - owner * stride).clamp(max=window - 1)
+        return states[row.gather(1, owner), inside]
+
+    def _run(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Run the transformer on windows between their special tokens, and return the states of the sub-words."""
+        ids, keep = ids * mask, mask
+        first = self.config.cls_token_id
+        if first is not None:
+            ids, keep = nn.functional.pad(ids, (1, 0), value=first), nn.functional.pad(keep, (1, 0), value=True)
+        if self.config.sep_token_id is not None:
+            rows, last = torch.arange(len(ids), device=ids.device), keep.sum(dim=1)
+            ids, keep = nn.functional.pad(ids, (0, 1)), nn.functional.pad(keep, (0, 1))
+            ids[rows, last], keep[rows, last] = self.config.sep_token_id, True
+        states = self.transformer(input_ids=ids, attention_mask=keep.long()).last_hidden_state
+        offset = int(first is not None)
+        return states[:, offset : offset + mask.shape[1]]
+
+
+__all__ = ["RFGBiLSTM", "RFGSharedDropout", "RFGTransformer", "RFGWordTables", "layer_of"]

@@ -1,0 +1,42 @@
+"""What the tests of the parser share: few recipes, tiny models, and a parser that has learnt them by heart."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from recipeflow.parser.runs import start_training
+from recipeflow.parser.settings import ParserConfig
+from tests.making import RECIPES, make_release
+
+torch.set_num_threads(1)  # the tensors are small: a second thread only waits for the first
+TINY = {
+    "word_dim": 16,
+    "char_dim": 8,
+    "hidden_dim": 24,
+    "tag_dim": 8,
+    "entity_dim": 16,
+    "head_dim": 16,
+    "label_dim": 16,
+    "pair_dim": 16,
+    "dropout": 0.0,
+    "pair_dropout": 0.0,
+}
+
+
+def tiny_config(**changes: object) -> ParserConfig:
+    settings = {"epochs": 1, "recipes_per_batch": 4, "learning_rate": 1e-2, "checkpoint_every": 0, "model": TINY}
+    return ParserConfig(**{**settings, **changes})
+
+
+def few_recipes(folder: Path, count: int = 12) -> Path:
+    """A release with text and no frames, in which three recipes are repeated."""
+    recipes = [replace(RECIPES[number % 3], id=f"r{number:03d}", url=None) for number in range(count)]
+    return make_release(folder, recipes, frames=False)
+
+
+def train_by_heart(release: Path, run: Path) -> Path:
+    """A parser that knows the few recipes; the folder of its model."""
+    config = tiny_config(epochs=35, max_grad_norm=5.0)
+    start_training(release, run, config).train()
+    return run / "model"
