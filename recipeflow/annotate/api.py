@@ -11,13 +11,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from recipeflow import __version__
-from recipeflow.annotate.document import STEPS
 from recipeflow.annotate.likely import LIKELY
 from recipeflow.annotate.requests import ApiError, Json, error_body, read_body, take, take_uuid
 from recipeflow.annotate.store import Layer, Saved
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.errors import ConflictError
-from recipeflow.release.recipe import LABELS, TAGS
 
 FOR_GOOD = "private, max-age=31536000, immutable"
 
@@ -54,6 +52,7 @@ class Api:
     def session(self, request: Request) -> Response:
         """Permissions, and the names of tags and labels."""
         work = self.workspace
+        scheme = work.scheme
         return Json(
             {
                 "release": work.release and work.release.resolve().name,
@@ -61,10 +60,10 @@ class Api:
                 "annotator": self.annotator,
                 "curating": work.curating,
                 "origins": work.store.origins(),
-                "tags": TAGS,
-                "labels": LABELS,
+                "language": scheme.language,
+                "tags": dict(scheme.tags),
+                "labels": dict(scheme.labels),
                 "likely": LIKELY,
-                "steps": STEPS,
                 "version": __version__,
             }
         )
@@ -121,7 +120,7 @@ class Api:
             saved = change(recipe_id, layer, base, uuid)
         except ConflictError as conflict:
             return self._conflict(recipe_id, layer, conflict)
-        view = self.workspace.changing(recipe_id, layer, saved.history)
+        view = self.workspace.changing(recipe_id, layer, saved.history, saved.divided)
         answer = {"revision": saved.revision, "repeated": saved.repeated, "effects": saved.effects.as_dict()}
         return Json({**answer, "document": view})
 
@@ -129,7 +128,7 @@ class Api:
         body = error_body("conflict", str(conflict), {"base": conflict.base, "revision": conflict.revision})
         history = self.workspace.store.history(recipe_id, layer)
         body["operations"] = self._operations(recipe_id, layer, max(0, conflict.base))
-        body["document"] = self.workspace.changing(recipe_id, layer, history)
+        body["document"] = self.workspace.changing(recipe_id, layer, history, words=True)
         return Json(body, 409)
 
     def find_layer(self, request: Request, name: str | None = None) -> Layer:

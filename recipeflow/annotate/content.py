@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from recipeflow.errors import DamagedDatabaseError, RefusedError
-from recipeflow.language.japanese import normalise
-from recipeflow.language.segmentation import Segmenter, load_segmenter, segment
+from recipeflow.annotate.document import Note, from_rows, to_rows
+from recipeflow.errors import DamagedDatabaseError, RefusedError, SegmenterError
+from recipeflow.language.languages import DEFAULT, Language, find_language
 from recipeflow.release.parsing import RecipeParser, id_problem, recipe_to_json
 from recipeflow.release.recipe import Line, Recipe, Word
+from recipeflow.release.scheme import PAPER, Scheme
 
 
-def recipe_to_row(recipe: Recipe) -> dict[str, Any]:
-    """The recipe as JSON, including text."""
+def recipe_to_row(recipe: Recipe, scheme: Scheme = PAPER, notes: Sequence[Note] = ()) -> dict[str, Any]:
+    """The recipe as JSON, including text and notes, and what it is tagged with unless that is the paper's scheme."""
     texts = [[line.text for line in lines] for lines in recipe.sections]
-    return {"title": recipe.title, "url": recipe.url, "texts": texts, "annotation": recipe_to_json(recipe)}
+    row = {"title": recipe.title, "url": recipe.url, "texts": texts, "annotation": recipe_to_json(recipe)}
+    if notes:
+        row["notes"] = to_rows(notes)
+    return row if scheme == PAPER else row | {"scheme": asdict(scheme)}
+
+
+def notes_from_row(row: dict[str, Any]) -> tuple[Note, ...]:
+    """The notes that a stored recipe was imported with."""
+    return from_rows("notes", row.get("notes", ()))
+
+
+def scheme_from_row(row: dict[str, Any]) -> Scheme:
+    """What a stored recipe is tagged with."""
+    return Scheme(**row.get("scheme", {}))
 
 
 def recipe_from_row(recipe_id: str, row: dict[str, Any]) -> Recipe:
@@ -24,7 +39,7 @@ def recipe_from_row(recipe_id: str, row: dict[str, Any]) -> Recipe:
     Raises:
         DamagedDatabaseError: If the row is invalid.
     """
-    parser = RecipeParser(recipe_id)
+    parser = RecipeParser(recipe_id, scheme_from_row(row))
     recipe = parser.parse(row["annotation"])
     if recipe is None or parser.problems:
         found = f"found {parser.problems[0].message}"
@@ -41,28 +56,30 @@ def words_of(recipe: Recipe) -> list:
     return [[(line.text, *((word.start, word.end) for word in line.words)) for line in s] for s in recipe.sections]
 
 
-def recipe_from_text(recipe_id: str, title: str, ingredients: str, instructions: str) -> Recipe:
-    """A recipe without annotation from plain text: each line normalised like the release's, then split into words.
+def recipe_from_text(
+    recipe_id: str, title: str, ingredients: str, instructions: str, language: str = DEFAULT
+) -> Recipe:
+    """A recipe without annotation from plain text: each line normalised by its language, then split into words.
 
     Raises:
-        RefusedError: If the id is not a folder name, or there is no text.
+        RefusedError: If the id is not a folder name, there is no text, or it cannot be split into words.
     """
     if (problem := id_problem(recipe_id)) is not None:
         raise RefusedError("recipe_id", f"{problem.message} ({problem.hint})", id=recipe_id)
-    segmenter = load_segmenter()
-    sections = []
-    for text in (ingredients, instructions):
-        lines = filter(None, (normalise(_checked(line)) for line in text.splitlines()))
-        sections.append(tuple(Line(_untagged(line, segmenter), line) for line in lines))
-    needed, steps = sections
-    name = normalise(_checked(title))
+    try:
+        known = find_language(language)
+        needed, steps = (tuple(_lines(text, known)) for text in (ingredients, instructions))
+        name = known.normalise(_checked(title))
+    except SegmenterError as error:
+        raise RefusedError("text", str(error)) from None
     if not name or not steps:
         raise RefusedError("text", "expected a title and at least one line of instructions, found none")
     return Recipe(recipe_id, needed, steps, title=name)
 
 
-def _untagged(line: str, segmenter: Segmenter) -> tuple[Word, ...]:
-    return tuple(Word(start, end) for start, end in segment(line, segmenter))
+def _lines(text: str, language: Language) -> Iterator[Line]:
+    for line in filter(None, (language.normalise(_checked(line)) for line in text.splitlines())):
+        yield Line(tuple(Word(*span) for span in language.segment(line)), line)
 
 
 def _checked(text: str) -> str:

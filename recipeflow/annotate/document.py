@@ -15,6 +15,7 @@ from typing import Any
 
 from recipeflow.graph import trace_objects
 from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, Word, word_id
+from recipeflow.release.scheme import PAPER, Scheme
 
 STEPS = ("words", "flows", "frames")
 SIDES = ("before", "after")
@@ -107,11 +108,29 @@ class HandList:
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class LineWords:
+    """A line that is divided into other words than when it was imported: where each of them ends."""
+
+    section: int
+    line: int
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class Rejection:
     """A rejected suggestion."""
 
     origin: str
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What an annotator says about a decision, see ``recipeflow.annotate.notes``."""
+
+    target: str
+    unsure: bool
+    text: str = ""
 
 
 PARTS: dict[str, type] = {
@@ -121,6 +140,8 @@ PARTS: dict[str, type] = {
     "lists": HandList,
     "done": str,
     "rejected": Rejection,
+    "cuts": LineWords,
+    "notes": Note,
 }
 """Everything that can change in a document, with the item type of each part."""
 
@@ -133,13 +154,16 @@ class Document:
     """One recipe in one layer.
 
     Args:
-        base: Its words, text and title, without annotation; these never change.
+        base: Its words as they were imported, its text and title, without annotation; these never change.
         entities: In reading order.
         flows: In stored order, which decides the order of traced objects.
         pairs: Only those with a chosen frame.
         lists: The hand-edited lists of objects.
         done: The steps that are marked as done, in the order of ``STEPS``.
         rejected: The suggestions that were rejected.
+        cuts: The lines that were divided into other words, in order.
+        notes: What the annotator says about some decisions, in order.
+        scheme: The tags and labels to choose from.
     """
 
     base: Recipe
@@ -149,6 +173,9 @@ class Document:
     lists: tuple[HandList, ...] = ()
     done: tuple[str, ...] = ()
     rejected: tuple[Rejection, ...] = ()
+    cuts: tuple[LineWords, ...] = ()
+    notes: tuple[Note, ...] = ()
+    scheme: Scheme = PAPER
 
     @cached_property
     def entities_by_id(self) -> dict[str, AnnotatedEntity]:
@@ -162,9 +189,20 @@ class Document:
         return changed
 
     @cached_property
+    def words(self) -> Recipe:
+        """The recipe with the words that it has now, without annotation."""
+        if not self.cuts:
+            return self.base
+        sections = [list(lines) for lines in self.base.sections]
+        for cut in self.cuts:
+            line = sections[cut.section][cut.line]
+            sections[cut.section][cut.line] = replace(line, words=divided_words(line, cut.ends))
+        return replace(self.base, ingredients=tuple(sections[0]), instructions=tuple(sections[1]))
+
+    @cached_property
     def tagged(self) -> Recipe:
         """The recipe with its entities and flows, without state changes."""
-        sections = [list(lines) for lines in self.base.sections]
+        sections = [list(lines) for lines in self.words.sections]
         for entity in self.entities:
             line = sections[entity.section][entity.line]
             words = list(line.words)
@@ -224,18 +262,36 @@ class Document:
                 yield StateChange(action, *frames)
 
     def state(self) -> dict[str, list]:
-        """Everything that can change, as JSON; the words are not part of it."""
+        """Everything that can change, as JSON; the imported words are not part of it."""
         return {stored: to_rows(getattr(self, part)) for part, stored in STORED_NAMES.items()}
 
     def with_state(self, state: dict[str, list]) -> Document:
-        """The same words with the content of ``state``."""
-        parts = {part: from_rows(part, state[stored]) for part, stored in STORED_NAMES.items()}
-        return Document(self.base, **parts)
+        """The same recipe with the content of ``state``; a part that is not in it did not exist when it was saved."""
+        parts = {part: from_rows(part, state.get(stored, ())) for part, stored in STORED_NAMES.items()}
+        return Document(self.base, **parts, scheme=self.scheme)
+
+
+def spaces_of(line: Line) -> frozenset[int]:
+    """The characters of a line that belong to no word: the spaces of languages that write them."""
+    inside = {character for word in line.words for character in range(word.start, word.end)}
+    return frozenset(range(max(inside, default=-1) + 1)) - inside
+
+
+def divided_words(line: Line, ends: Sequence[int]) -> tuple[Word, ...]:
+    """The words of a line that end at ``ends``; each begins behind the spaces that follow the one before it."""
+    spaces, words, start = spaces_of(line), [], 0
+    for end in ends:
+        while start in spaces:
+            start += 1
+        words.append(Word(start, end))
+        start = end
+    return tuple(words)
 
 
 _FOLLOWS_FROM = {
+    "words": {"cuts"},
     "entities_by_id": {"entities"},
-    "tagged": {"entities", "flows"},
+    "tagged": {"entities", "flows", "cuts"},
     "traced": {"entities", "flows"},
     "objects": {"entities", "flows", "pairs", "lists"},
 }
@@ -260,17 +316,17 @@ def from_rows(part: str, rows: Sequence[Any]) -> tuple:
     return tuple(kind(*(tuple(value) if isinstance(value, list) else value for value in row)) for row in rows)
 
 
-def blank_document(recipe: Recipe) -> Document:
+def blank_document(recipe: Recipe, scheme: Scheme = PAPER) -> Document:
     """The bare words of a recipe."""
     ingredients, instructions = (
         tuple(Line(tuple(replace(word, ne="O") for word in line.words), line.text) for line in lines)
         for lines in recipe.sections
     )
     base = replace(recipe, ingredients=ingredients, instructions=instructions, flows=(), state_changes=())
-    return Document(base)
+    return Document(base, scheme=scheme)
 
 
-def annotated_document(recipe: Recipe, origin: str | None = RELEASE) -> Document:
+def annotated_document(recipe: Recipe, scheme: Scheme = PAPER, origin: str | None = RELEASE) -> Document:
     """A recipe of a release as a document, with this origin.
 
     State changes do not name their objects, so they are paired with the traced ones, in order. Where their numbers
@@ -295,5 +351,5 @@ def annotated_document(recipe: Recipe, origin: str | None = RELEASE) -> Document
         for entity in recipe.entities.values()
     )
     flows = tuple(AnnotatedFlow(flow.start, flow.end, flow.label, origin) for flow in recipe.flows)
-    document = replace(blank_document(recipe), entities=entities, flows=flows, lists=tuple(lists))
+    document = replace(blank_document(recipe, scheme), entities=entities, flows=flows, lists=tuple(lists))
     return replace(document, pairs=tuple(sorted(pairs, key=lambda pair: pair.sort_key)))

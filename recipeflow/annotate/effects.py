@@ -26,7 +26,7 @@ class Effects:
     removed_flows: list[AnnotatedFlow] = field(default_factory=list)
     removed_objects: list[AnnotatedPair] = field(default_factory=list)
     aside: list[AnnotatedPair] = field(default_factory=list)
-    skipped: list[dict[str, str]] = field(default_factory=list)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, other: Effects) -> None:
         """Add other side effects."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -34,6 +35,10 @@ class ExchangeApi(Api):
             *super().routes(),
             Route("/api/import/text", self.import_text, methods=["POST"]),
             Route("/api/import/release", self.import_release, methods=["POST"]),
+            Route("/api/recipes/undo", self.undo_edit, methods=["POST"]),
+            Route("/api/recipes/{recipe}/rename", self.rename, methods=["POST"]),
+            Route("/api/recipes/{recipe}/replace", self.replace, methods=["POST"]),
+            Route("/api/recipes/{recipe}/delete", self.delete, methods=["POST"]),
             Route("/api/layers/{layer}/export", self.export),
             Route("/api/agreement", self.agreement),
             Route("/api/differences/{recipe}", self.differences),
@@ -42,9 +47,32 @@ class ExchangeApi(Api):
     async def import_text(self, request: Request) -> Response:
         body = await read_body(request)
         fields = [take(body, name, str) for name in ("id", "title", "ingredients", "instructions")]
-        recipe = await run_in_threadpool(recipe_from_text, *fields)
+        recipe = await run_in_threadpool(recipe_from_text, *fields, self.workspace.scheme.language)
         await run_in_threadpool(self.workspace.add_recipes, [recipe])
         return Json({"id": recipe.id, "recipes": [recipe.id], "skipped": []}, 201)
+
+    async def rename(self, request: Request) -> Response:
+        body = await read_body(request)
+        fields = [take(body, name, str) for name in ("id", "title")]
+        return await self._edit(self.workspace.rename_recipe, self.find_recipe(request), *fields)
+
+    async def replace(self, request: Request) -> Response:
+        body = await read_body(request)
+        fields = [take(body, name, str) for name in ("title", "ingredients", "instructions")]
+        return await self._edit(self.workspace.replace_recipe, self.find_recipe(request), *fields)
+
+    async def delete(self, request: Request) -> Response:
+        await read_body(request)
+        return await self._edit(self.workspace.delete_recipe, self.find_recipe(request))
+
+    async def _edit(self, change: Callable[..., int], *arguments: str) -> Response:
+        """Change a recipe itself; the answer has the number that undoes it."""
+        return Json({"edit": await run_in_threadpool(change, *arguments)})
+
+    async def undo_edit(self, request: Request) -> Response:
+        edit = take(await read_body(request), "edit", int)
+        await run_in_threadpool(self.workspace.undo_edit, edit)
+        return Json({"edit": edit})
 
     async def import_release(self, request: Request) -> Response:
         """Import the files of a release folder, as recipes or as suggestions."""
@@ -102,8 +130,8 @@ class ExchangeApi(Api):
         gold = self.workspace.find_layer(GOLD) or Layer(GOLD, GOLD, FROM_WORDS)
         histories = [self.workspace.store.history(recipe_id, layer) for layer in (first, second, gold)]
         found = list_differences(*(history.document for history in histories))
-        keys = {"revision": histories[2].revision, "keys": found.pop("gold")}
-        return Json({"first": first.name, "second": second.name, **found, "gold": keys})
+        found["gold"]["revision"] = histories[2].revision
+        return Json({"first": first.name, "second": second.name, **found})
 
     def _pair(self, request: Request) -> tuple[Layer, Layer]:
         if not self.workspace.curating:

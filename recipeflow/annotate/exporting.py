@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recipeflow.annotate.document import STEPS, Document
+from recipeflow.annotate.document import STEPS, Document, Note
+from recipeflow.annotate.note_files import brat_notes, write_notes
+from recipeflow.annotate.notes import shown_notes
 from recipeflow.annotate.store import FROM_RELEASE, Layer, Store
-from recipeflow.corpora.brat import CONFIGURATION, configuration, write_brat
-from recipeflow.corpora.text_files import write_text_files
-from recipeflow.errors import RefusedError
-from recipeflow.files import StagedFolder, write_aside
-from recipeflow.release import ReleaseInfo, read_info, write_release
+from recipeflow.corpora.exporting import export_folder
+from recipeflow.corpora.formats import Format, find_format
+from recipeflow.errors import InvalidReleaseError, RefusedError
+from recipeflow.release import ReleaseInfo, ReleaseWriter, read_info
 from recipeflow.release.recipe import Recipe
-from recipeflow.release.recipe_files import recipe_folder
+from recipeflow.release.recipe_files import read_frames, recipe_folder
+from recipeflow.release.scheme import Scheme
+from recipeflow.release.writing import ADVICE
 
 FORMATS = ("release", "text", "brat")
-LIST = "recipes.txt"
-"""Lists the recipes of an export that is not a release, and marks the folder as ours."""
+
+Notes = Mapping[str, Sequence[Note]]
+"""By the id of a recipe."""
 
 
 @dataclass(frozen=True)
@@ -59,27 +63,48 @@ def export_layer(
         RefusedError: If there is nothing to write, or a recipe has no text but the format needs it.
         InvalidReleaseError: If frames are missing, with the list.
     """
-    documents, notes = _choose(store, layer, only, done)
+    documents, remarks = _choose(store, layer, only, done)
     recipes = [document.recipe for document in documents]
-    notes += [note for document in documents if (note := _open_sides(document))]
+    notes = {document.base.id: shown_notes(document) for document in documents}
+    remarks += [remark for document in documents if (remark := _open_sides(document))]
+    info = _info(store, layer, release)
     if form == "release":
-        recipes, more = _complete(recipes, release)
-        write_release(out, recipes, _info(layer, release), overwrite)
-        return Exported([recipe.id for recipe in recipes], notes + more)
+        recipes, more = _complete(store, recipes, release)
+        _write_release(out, recipes, notes, info, overwrite)
+        return Exported([recipe.id for recipe in recipes], remarks + more)
     for recipe in recipes:
         if not recipe.has_text:
             reason = (
                 f"expected recipes with text for {form} files, found {recipe.id} without; export a release instead"
             )
             raise RefusedError("text", reason, id=recipe.id)
-    write: Callable[[Path, Recipe], None] = write_text_files if form == "text" else write_brat
-    with StagedFolder(out, marker=LIST, overwrite=overwrite) as folder:
+    if form == "text" and (count := sum(map(len, notes.values()))):
+        remarks.append(f"left out: {count} notes, for which the original tool's files have no place")
+    written = _with_notes(find_format("brat"), notes) if form == "brat" else find_format("tool")
+    export_folder(written, recipes, info, out, overwrite=overwrite, advice="Export a release instead.")
+    return Exported([recipe.id for recipe in recipes], remarks)
+
+
+def _write_release(out: Path, recipes: list[Recipe], notes: Notes, info: ReleaseInfo, overwrite: bool) -> None:
+    with ReleaseWriter(out, info, overwrite) as writer:
         for recipe in recipes:
-            write(folder, recipe)
-        if form == "brat":
-            write_aside(folder / CONFIGURATION, configuration())
-        write_aside(folder / LIST, "".join(f"{recipe.id}\n" for recipe in recipes))
-    return Exported([recipe.id for recipe in recipes], notes)
+            frames, problems = read_frames(recipe)
+            if problems:
+                raise InvalidReleaseError(problems, ADVICE)
+            writer.add(recipe, frames if recipe.frames_folder else None)
+            write_notes(writer.folder, recipe.id, notes[recipe.id])
+
+
+def _with_notes(form: Format, notes: Notes) -> Format:
+    """brat's files with the annotator's notes, behind those that stand for frames."""
+
+    def write(recipe: Recipe, scheme: Scheme) -> dict[str, str]:
+        files, name = dict(form.write(recipe, scheme)), f"{recipe.id}.ann"
+        first = len(recipe.state_changes) + 1
+        files[name] += "".join(f"{row}\n" for row in brat_notes(recipe, notes[recipe.id], first))
+        return files
+
+    return replace(form, write=write)
 
 
 def _choose(store: Store, layer: Layer, only: Collection[str] | None, done: bool) -> tuple[list[Document], list[str]]:
@@ -106,7 +131,7 @@ def _open_sides(document: Document) -> str | None:
     return f"{document.base.id}: {unset} sides of objects without a decision are written as having no image"
 
 
-def _complete(recipes: list[Recipe], release: Path | None) -> tuple[list[Recipe], list[str]]:
+def _complete(store: Store, recipes: list[Recipe], release: Path | None) -> tuple[list[Recipe], list[str]]:
     """The recipes with their frames, and with URLs only if all have one, as the format requires."""
     notes = []
     without = [recipe.id for recipe in recipes if recipe.url is None]
@@ -117,14 +142,14 @@ def _complete(recipes: list[Recipe], release: Path | None) -> tuple[list[Recipe]
         if any(recipe.used_frames for recipe in recipes):
             notes.append("no frames were written: pass the release folder that has them")
         return [replace(recipe, frames_folder=None) for recipe in recipes], notes
-    return [replace(recipe, frames_folder=_frames(release, recipe)) for recipe in recipes], notes
+    return [replace(recipe, frames_folder=_frames(store, release, recipe)) for recipe in recipes], notes
 
 
-def _frames(release: Path, recipe: Recipe) -> Path | None:
-    folder = recipe_folder(release, recipe.id) / "frames"
+def _frames(store: Store, release: Path, recipe: Recipe) -> Path | None:
+    folder = recipe_folder(release, store.folder_of(recipe.id)) / "frames"
     return folder if folder.is_dir() else None
 
 
-def _info(layer: Layer, release: Path | None) -> ReleaseInfo:
+def _info(store: Store, layer: Layer, release: Path | None) -> ReleaseInfo:
     info = ReleaseInfo() if release is None else read_info(release)
-    return replace(info, details={**info.details, "annotator": layer.name})
+    return replace(info, scheme=store.scheme, predicted_by=None, details={**info.details, "annotator": layer.name})

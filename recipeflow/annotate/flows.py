@@ -6,14 +6,14 @@ from collections import defaultdict, deque
 from dataclasses import replace
 
 from recipeflow.annotate.document import AnnotatedFlow, Document
+from recipeflow.annotate.notes import flow_target, move_note
 from recipeflow.annotate.words import find_entity
 from recipeflow.errors import RefusedError
-from recipeflow.release.recipe import LABELS
 
 
 def add_flow(document: Document, flow: AnnotatedFlow) -> Document:
     """Add a flow in reading order, which is the order of tracing objects."""
-    check_label(flow.label)
+    check_label(document, flow.label)
     find_entity(document, flow.start)
     find_entity(document, flow.end)
     if flow.start == flow.end:
@@ -35,13 +35,14 @@ def remove_flow(document: Document, start: str, end: str, label: str) -> Documen
 
 
 def relabel(document: Document, start: str, end: str, label: str, to: str) -> Document:
-    check_label(to)
+    check_label(document, to)
     old = find_flow(document, start, end, label)
     if label == to:
         return document
     new = replace(old, label=to, origin=None)
     _check_new(document, new)
-    return document.change(flows=tuple(new if flow == old else flow for flow in document.flows))
+    notes = move_note(document.notes, flow_target(old), flow_target(new))
+    return document.change(flows=tuple(new if flow == old else flow for flow in document.flows), notes=notes)
 
 
 def find_flow(document: Document, start: str, end: str, label: str) -> AnnotatedFlow:
@@ -52,10 +53,10 @@ def find_flow(document: Document, start: str, end: str, label: str) -> Annotated
     raise RefusedError("no_flow", reason, start=start, end=end, label=label)
 
 
-def check_label(label: str) -> None:
-    """Refuse a label that is not one of the paper's thirteen."""
-    if label not in LABELS:
-        raise RefusedError("label", f"expected a label of {', '.join(LABELS)}, found {label!r}", label=label)
+def check_label(document: Document, label: str) -> None:
+    """Refuse a label that the release does not have."""
+    if label not in (known := document.scheme.labels):
+        raise RefusedError("label", f"expected a label of {', '.join(known)}, found {label!r}", label=label)
 
 
 def _check_new(document: Document, flow: AnnotatedFlow) -> None:

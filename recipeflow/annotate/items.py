@@ -29,6 +29,16 @@ class Item:
     def kind(self) -> str:
         return KINDS[type(self.value)]
 
+    @property
+    def words(self) -> list[str]:
+        """The ids of the words that it refers to."""
+        value = self.value
+        if isinstance(value, AnnotatedEntity):
+            return [value.id]
+        if isinstance(value, AnnotatedFlow):
+            return [value.start, value.end]
+        return [value.action] if value.entity is None else [value.action, value.entity]
+
     def as_dict(self, document: Document) -> dict[str, Any]:
         """The item as sent to pages and back; the text of an entity comes from the document's words."""
         row = {name: value for name, value in as_row(self.value).items() if name != "origin"}
@@ -44,7 +54,7 @@ KINDS: dict[type[Decision], str] = {AnnotatedEntity: "entity", AnnotatedFlow: "f
 
 
 def entity_text(document: Document, entity: AnnotatedEntity) -> str | None:
-    line = document.base.sections[entity.section][entity.line]
+    line = document.words.sections[entity.section][entity.line]
     return line.text and line.text[line.words[entity.start].start : line.words[entity.end - 1].end]
 
 

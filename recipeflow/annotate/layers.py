@@ -9,7 +9,7 @@ from pathlib import Path
 from recipeflow.annotate.comparing import layer_recipes
 from recipeflow.annotate.store import Layer, Store
 from recipeflow.errors import UsageError
-from recipeflow.release import read_release
+from recipeflow.release import Scheme, read_release, read_scheme
 from recipeflow.release.recipe import Recipe
 
 
@@ -27,6 +27,15 @@ def open_layer(db: Path, name: str) -> Generator[tuple[Store, Layer]]:
             known = ", ".join(layers) or "none yet"
             raise UsageError(f"expected a layer of {db} ({known}), found {name!r}; check the name")
         yield store, layers[name]
+
+
+def annotation_scheme(source: str) -> Scheme:
+    """What a release folder, or a layer given as ``annotations.db:alice``, is tagged with."""
+    db, colon, name = source.rpartition(":")
+    if not colon or Path(source).is_dir():
+        return read_scheme(source)
+    with open_layer(Path(db), name) as (store, _):
+        return store.scheme
 
 
 def read_annotation(source: str) -> Iterator[Recipe]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from recipeflow.annotate.document import NOT_VISIBLE, SIDES, AnnotatedPair, Document, FrameChoice, HandList
 from recipeflow.annotate.effects import Effects
+from recipeflow.annotate.notes import image_targets, without_notes
 from recipeflow.annotate.words import find_entity
 from recipeflow.errors import RefusedError
 from recipeflow.release.parsing import LARGEST
@@ -44,7 +45,8 @@ def remove_object(document: Document, key: str, effects: Effects) -> Document:
     names = _names(document, pair.action)
     effects.removed_objects.append(pair)
     by_hand = any(edited.action == pair.action for edited in document.lists)
-    document = document.change(pairs=tuple(other for other in document.pairs if other.key != key))
+    notes = without_notes(document.notes, image_targets(key))
+    document = document.change(pairs=tuple(other for other in document.pairs if other.key != key), notes=notes)
     if not by_hand and pair.object not in document.traced[pair.action]:
         return document  # it was listed only because of its frames
     return _edit(document, pair.action, names[:position] + names[position + 1 :])

@@ -7,25 +7,17 @@ reason, and nothing changes.
 
 from __future__ import annotations
 
-import types
 import typing
-from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from dataclasses import Field, asdict, dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from recipeflow.annotate import flows, objects, words
-from recipeflow.annotate.document import (
-    STEPS,
-    AnnotatedEntity,
-    AnnotatedFlow,
-    AnnotatedPair,
-    Document,
-    FrameChoice,
-    Rejection,
-)
+from recipeflow.annotate import division, flows, notes, objects, words
+from recipeflow.annotate.accepting import Accept, Reconsider, Reject
+from recipeflow.annotate.document import STEPS, AnnotatedEntity, AnnotatedFlow, Document, FrameChoice, Note
 from recipeflow.annotate.effects import Effects
-from recipeflow.annotate.items import KINDS, Item, accept_item, make_item
 from recipeflow.annotate.patches import Patch, difference, turn
-from recipeflow.errors import RefusedError, RequestError, short, show
+from recipeflow.annotate.typed_json import read_value
+from recipeflow.errors import RefusedError, RequestError, short
 
 
 @dataclass(frozen=True)
@@ -52,6 +44,19 @@ class Retag:
 
     def run(self, document: Document, effects: Effects) -> Document:
         return words.retag(document, self.entity, self.tag, effects)
+
+
+@dataclass(frozen=True)
+class RetagAll:
+    """Give several entities another tag: one repair of what a search found."""
+
+    entities: tuple[str, ...]
+    tag: str
+
+    def run(self, document: Document, effects: Effects) -> Document:
+        for entity in self.entities:
+            document = words.retag(document, entity, self.tag, effects)
+        return document
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,32 @@ class Remove:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Divide a word after some of its characters."""
+
+    section: int
+    line: int
+    word: int
+    at: int
+
+    def run(self, document: Document, effects: Effects) -> Document:
+        return division.cut_word(document, self.section, self.line, self.word, self.at, effects)
+
+
+@dataclass(frozen=True)
+class Join:
+    """Make one word of several."""
+
+    section: int
+    line: int
+    start: int
+    end: int
+
+    def run(self, document: Document, effects: Effects) -> Document:
+        return division.join_words(document, self.section, self.line, self.start, self.end, effects)
+
+
+@dataclass(frozen=True)
 class AddFlow:
     """Add a flow."""
 
@@ -123,6 +154,28 @@ class Relabel:
 
     def run(self, document: Document, effects: Effects) -> Document:
         return flows.relabel(document, self.start, self.end, self.label, self.to)
+
+
+@dataclass(frozen=True)
+class FlowName:
+    """A flow by its ends and label."""
+
+    start: str
+    end: str
+    label: str
+
+
+@dataclass(frozen=True)
+class RelabelAll:
+    """Give several flows another label."""
+
+    flows: tuple[FlowName, ...]
+    to: str
+
+    def run(self, document: Document, effects: Effects) -> Document:
+        for flow in self.flows:
+            document = flows.relabel(document, flow.start, flow.end, flow.label, self.to)
+        return document
 
 
 @dataclass(frozen=True)
@@ -191,6 +244,18 @@ class SetFrames:
 
 
 @dataclass(frozen=True)
+class PutNote:
+    """Say something about an entity, a flow or an image, or that one is unsure of it; nothing removes the note."""
+
+    target: str
+    unsure: bool
+    text: str
+
+    def run(self, document: Document, effects: Effects) -> Document:
+        return notes.put_note(document, Note(self.target, self.unsure, self.text))
+
+
+@dataclass(frozen=True)
 class Done:
     """Mark a step as done, or reopen it."""
 
@@ -204,82 +269,26 @@ class Done:
         return document.change(done=tuple(step for step in STEPS if step in steps))
 
 
-@dataclass(frozen=True)
-class Accepted:
-    """A suggestion as it was listed."""
-
-    key: str
-    kind: str
-    item: dict
-
-
-@dataclass(frozen=True)
-class Accept:
-    """Accept suggestions, as many as possible."""
-
-    origin: str
-    items: tuple[Accepted, ...]
-    replace: bool = False
-
-    def run(self, document: Document, effects: Effects) -> Document:
-        """What cannot be accepted is listed in the effects."""
-        ranks = list(KINDS.values())
-        accepted = []
-        for item in sorted((_read_item(each) for each in self.items), key=lambda item: ranks.index(item.kind)):
-            along = Effects()
-            try:
-                document = accept_item(document, item, self.origin, self.replace, along)
-            except RefusedError as refusal:
-                effects.skipped.append({"key": item.key, "code": refusal.code, "reason": refusal.reason})
-                continue
-            effects.add(along)
-            accepted.append(item.key)
-        if not accepted:
-            reason = "expected a suggestion that can be accepted, found none"
-            raise RefusedError("nothing_accepted", reason, skipped=effects.skipped)
-        kept = (each for each in document.rejected if each.origin != self.origin or each.key not in accepted)
-        return document.change(rejected=tuple(kept))
-
-
-@dataclass(frozen=True)
-class Reject:
-    """Reject suggestions."""
-
-    origin: str
-    keys: tuple[str, ...]
-
-    def run(self, document: Document, effects: Effects) -> Document:
-        rejected = {*document.rejected, *(Rejection(self.origin, key) for key in self.keys)}
-        return document.change(rejected=tuple(sorted(rejected)))
-
-
-@dataclass(frozen=True)
-class Reconsider:
-    """Undo rejections."""
-
-    origin: str
-    keys: tuple[str, ...]
-
-    def run(self, document: Document, effects: Effects) -> Document:
-        rejected = {*document.rejected} - {Rejection(self.origin, key) for key in self.keys}
-        return document.change(rejected=tuple(sorted(rejected)))
-
-
 OPERATIONS: dict[str, type[Operation]] = {
     "tag": Tag,
     "retag": Retag,
+    "retag_all": RetagAll,
     "reshape": Reshape,
     "split": Split,
     "remove": Remove,
+    "cut": Cut,
+    "join": Join,
     "flow": AddFlow,
     "unflow": RemoveFlow,
     "relabel": Relabel,
+    "relabel_all": RelabelAll,
     "add_object": AddObject,
     "remove_object": RemoveObject,
     "move_object": MoveObject,
     "reset_objects": ResetObjects,
     "frame": SetFrame,
     "frames": SetFrames,
+    "note": PutNote,
     "done": Done,
     "accept": Accept,
     "reject": Reject,
@@ -313,7 +322,7 @@ def apply(document: Document, operation: Operation) -> Applied:
         RefusedError: If the result is invalid or unchanged.
     """
     effects = Effects()
-    after = operation.run(document, effects)
+    after = notes.prune_notes(operation.run(document, effects))
     patch = difference(document, after)
     if not patch:
         raise RefusedError("unchanged", "expected a change, found none")
@@ -335,43 +344,4 @@ def read_operation(raw: Any) -> Operation:
         raise RequestError(
             f"expected an operation, an object with op one of {', '.join(OPERATIONS)}; found {short(raw)}"
         )
-    return _read(OPERATIONS[raw["op"]], {key: value for key, value in raw.items() if key != "op"}, raw["op"])
-
-
-def _read(hint: Any, value: Any, where: str) -> Any:
-    """A value of this type from JSON."""
-    if is_dataclass(hint):
-        return _read_object(hint, value, where)
-    if typing.get_origin(hint) is tuple and isinstance(value, list):
-        return tuple(_read(typing.get_args(hint)[0], item, f"{where}[{i}]") for i, item in enumerate(value))
-    accepted = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if type(value) not in accepted:  # not isinstance: true is not a number here
-        raise RequestError(f"{where}: expected {hint}, found {show(value)}")
-    return value
-
-
-def _read_object(kind: type[Any], value: Any, where: str) -> Any:
-    if not isinstance(value, dict):
-        raise RequestError(f"{where}: expected an object, found {show(value)}")
-    hints = typing.get_type_hints(kind)
-    needed = {field.name for field in fields(kind) if field.default is MISSING}
-    if missing := needed - value.keys():
-        raise RequestError(f"{where}: expected {', '.join(sorted(missing))}, found only {short(sorted(value))}")
-    if unknown := value.keys() - hints.keys():
-        raise RequestError(f"{where}: expected {', '.join(hints)}, found {short(sorted(unknown))} too")
-    return kind(**{name: _read(hints[name], value[name], f"{where}.{name}") for name in value})
-
-
-def _read_item(accepted: Accepted) -> Item:
-    """The decision of a suggestion; its key has to match."""
-    kinds = {name: kind for kind, name in KINDS.items()}
-    if accepted.kind not in kinds:
-        raise RequestError(f"items: expected a kind of {', '.join(kinds)}, found {short(accepted.kind)}")
-    kind = kinds[accepted.kind]
-    row = {name: value for name, value in accepted.item.items() if name not in ("origin", "id", "text")}
-    if kind is AnnotatedPair and row.get("object") is None:
-        row["object"] = accepted.key.rpartition("/")[2].partition(":")[0]
-    item = make_item(_read_object(kind, row, f"items, {accepted.key}"))
-    if item.key != accepted.key:
-        raise RequestError(f"items: expected the key {item.key}, found {short(accepted.key)}")
-    return item
+    return read_value(OPERATIONS[raw["op"]], {key: value for key, value in raw.items() if key != "op"}, raw["op"])

@@ -6,11 +6,11 @@ cut. The log of operations can only grow; triggers refuse everything else.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote
@@ -20,7 +20,8 @@ from recipeflow.errors import DamagedDatabaseError, DatabaseError, DatabaseInUse
 APPLICATION = 0x56524641
 """``VRFA``, which identifies SQLite files of this kind."""
 
-VERSION = 1
+VERSION = 3
+"""2 has names of recipes. 3 has notes in documents, and operations that an older program cannot read."""
 
 _TABLES = """
 CREATE TABLE recipes (
@@ -47,6 +48,19 @@ CREATE TABLE snapshots (
 CREATE TRIGGER log_stays BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'the log only grows'); END;
 CREATE TRIGGER log_is_fixed BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'the log only grows'); END;
 """
+
+_NAMES = """
+CREATE TABLE names (
+    number INTEGER PRIMARY KEY, edit INTEGER NOT NULL, recipe TEXT NOT NULL REFERENCES recipes(id),
+    name TEXT, title TEXT, time TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER names_stay BEFORE DELETE ON names BEGIN SELECT raise(ABORT, 'the list of names only grows'); END;
+CREATE TRIGGER names_are_fixed BEFORE UPDATE ON names BEGIN SELECT raise(ABORT, 'the list of names only grows'); END;
+"""
+"""New in version 2: what recipes are called, see ``recipeflow.annotate.naming``."""
+
+_UPGRADES = {1: _NAMES, 2: ""}
+"""What each version lacks of the next one; version 3 has the same tables as 2."""
 
 
 def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
@@ -79,9 +93,12 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
         connection.execute("PRAGMA foreign_keys=ON")
         if new:
             marks = f"PRAGMA application_id={APPLICATION}; PRAGMA user_version={VERSION};"
-            connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {marks} COMMIT;")
+            connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {_NAMES} {marks} COMMIT;")
         elif (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise DamagedDatabaseError(f"expected {path} whole, found: {found}; restore it from a backup")
+        elif (version := _number(connection, "user_version")) < VERSION:
+            steps = " ".join(_UPGRADES[each] for each in range(version, VERSION))
+            connection.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version={VERSION}; COMMIT;")
 
 
 def _identify(connection: sqlite3.Connection, path: Path) -> None:
@@ -96,11 +113,26 @@ def _identify(connection: sqlite3.Connection, path: Path) -> None:
         raise ForeignDatabaseError(f"{message}; install a newer recipeflow")
 
 
+def has_log_file(path: Path) -> bool:
+    """Whether a write-ahead log is beside a database: another process has it open, or was killed."""
+    return path.with_name(f"{path.name}-wal").exists()
+
+
+def remove_log_files(path: Path) -> None:
+    """Let SQLite remove the files that reading made beside a database, unless another process still uses them."""
+    with contextlib.suppress(sqlite3.DatabaseError):  # in a folder that cannot be written to, none were made
+        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=rw", uri=True)
+        try:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        finally:
+            connection.close()
+
+
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return connection.execute(f"PRAGMA {pragma}").fetchone()[0]
 
 
-@contextmanager
+@contextlib.contextmanager
 def translated(path: Path) -> Generator[None]:
     """Report SQLite's errors as our own."""
     try:

@@ -14,6 +14,7 @@ from starlette.types import Scope
 
 from recipeflow.annotate.exchange_api import ExchangeApi
 from recipeflow.annotate.requests import HANDLERS
+from recipeflow.annotate.review_api import ReviewApi
 from recipeflow.annotate.workspace import Workspace
 
 PAGES = Path(__file__).parent / "static"
@@ -32,11 +33,20 @@ class _Files(StaticFiles):
         return answer
 
 
-def create_app(workspace: Workspace, annotator: str | None = None) -> Starlette:
-    """The application around a workspace; ``annotator`` is the only annotator, if there is only one."""
+def create_app(workspace: Workspace, annotator: str | None = None, guidelines: Path | None = None) -> Starlette:
+    """The application around a workspace.
+
+    Args:
+        workspace: The workspace.
+        annotator: The only annotator, if there is only one.
+        guidelines: A Markdown file to show beside recipes.
+    """
     pages = ("/", "/r/{path:path}", "/agreement", "/differences", "/differences/{path:path}", "/guide")
+    pages += ("/find", "/times")
+    api = ExchangeApi(workspace, annotator)
     routes = [
-        *ExchangeApi(workspace, annotator).routes(),
+        *api.routes(),
+        *ReviewApi(api, guidelines).routes(),
         Mount("/static", _Files(directory=PAGES)),
         Mount("/shared", _Files(directory=SHARED)),
         *(Route(page, _index) for page in pages),

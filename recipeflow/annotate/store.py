@@ -7,25 +7,18 @@ only save the time of reading it from the beginning.
 from __future__ import annotations
 
 import json
-import sqlite3
-import threading
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from recipeflow.annotate.content import recipe_from_row, recipe_to_row
+from recipeflow.annotate.database import Database, dump, now
 from recipeflow.annotate.document import Document, annotated_document, blank_document
 from recipeflow.annotate.effects import Effects
 from recipeflow.annotate.history import DO, REDO, UNDO, Entry, History
 from recipeflow.annotate.operations import apply, read_operation
 from recipeflow.annotate.patches import Patch, apply_patch, turn
-from recipeflow.annotate.schema import connect, take_lock, translated
-from recipeflow.errors import ConflictError, DamagedDatabaseError, RefusedError
-from recipeflow.release.recipe import Recipe
+from recipeflow.errors import ConflictError, RefusedError
 
 SNAPSHOT_EVERY = 50
 ANNOTATOR, GOLD = "annotator", "gold"
@@ -49,12 +42,21 @@ class Layer:
 
 @dataclass(frozen=True)
 class Saved:
-    """A saved operation: its entry, its side effects, and the current state."""
+    """A saved operation: its entry, its side effects, and the current state.
+
+    Args:
+        revision: The state that it led to.
+        history: The current state.
+        effects: The side effects.
+        repeated: It was saved before.
+        divided: The words of the recipe are, or may be, other ones than before.
+    """
 
     revision: int
     history: History
     effects: Effects
     repeated: bool = False
+    divided: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,122 +71,50 @@ class _Step:
     effects: Effects
 
 
-class Store:
-    """A database of annotations.
-
-    Args:
-        path: The file; created if missing.
-        read_only: Only read, even while another process writes.
-
-    Raises:
-        DatabaseError: If it cannot be used, is damaged, or another process writes to it.
-    """
+class Store(Database):
+    """A database of annotations: its layers, their log and suggestions. Arguments and errors as for ``Database``."""
 
     def __init__(self, path: str | Path, read_only: bool = False) -> None:
-        self.path = Path(path)
-        self.lock_file = None if read_only else take_lock(self.path)
-        try:
-            self.connection = connect(self.path, read_only)
-        except BaseException:
-            self._unlock()
-            raise
-        # One writer: requests of all threads wait here, so that SQLite is never busy.
-        self.lock = threading.RLock()
         self.histories: dict[tuple[str, str], History] = {}
+        super().__init__(path, read_only)
 
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release the file."""
+    def forget(self) -> None:
+        """What is in memory is known by names that may be others now; it is read again from the log."""
+        super().forget()
         with self.lock:
-            self.connection.close()
-            self._unlock()
-
-    def _unlock(self) -> None:
-        if self.lock_file is not None:
-            self.lock_file.close()
-
-    @contextmanager
-    def _reading(self) -> Generator[sqlite3.Connection]:
-        with self.lock, translated(self.path):
-            yield self.connection
-
-    @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
-        """A transaction: all or nothing, and on disk when this ends."""
-        with self._reading() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-
-    def recipe_ids(self) -> list[str]:
-        with self._reading() as connection:
-            return [row[0] for row in connection.execute("SELECT id FROM recipes ORDER BY position")]
-
-    def has_recipe(self, recipe_id: str) -> bool:
-        with self._reading() as connection:
-            return connection.execute("SELECT 1 FROM recipes WHERE id = ?", (recipe_id,)).fetchone() is not None
-
-    def recipe(self, recipe_id: str) -> Recipe | None:
-        """A recipe as it was imported."""
-        with self._reading() as connection:
-            row = connection.execute("SELECT content FROM recipes WHERE id = ?", (recipe_id,)).fetchone()
-        return None if row is None else recipe_from_row(recipe_id, json.loads(row[0]))
-
-    def known_recipe(self, recipe_id: str) -> Recipe:
-        """A recipe that must exist, as it was imported."""
-        if (recipe := self.recipe(recipe_id)) is None:
-            raise DamagedDatabaseError(f"expected the recipe {recipe_id} in {self.path}, found none; restore a backup")
-        return recipe
-
-    def add_recipes(self, recipes: Iterable[Recipe]) -> None:
-        """Append recipes, all of them or none; their ids must be new."""
-        rows = [(recipe.id, _dump(recipe_to_row(recipe)), _now()) for recipe in recipes]
-        with self._writing() as connection:
-            connection.executemany(
-                "INSERT INTO recipes SELECT ?, coalesce(max(position), -1) + 1, ?, ? FROM recipes", rows
-            )
+            self.histories.clear()
 
     def layers(self) -> list[Layer]:
         """The layers, in order of creation."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return [Layer(*row) for row in connection.execute("SELECT name, kind, start FROM layers ORDER BY rowid")]
 
     def add_layer(self, layer: Layer) -> bool:
         """Create a layer; return whether it is new."""
-        with self._writing() as connection:
-            row = (layer.name, layer.kind, layer.start, _now())
+        with self.writing() as connection:
+            row = (layer.name, layer.kind, layer.start, now())
             return connection.execute("INSERT OR IGNORE INTO layers VALUES (?, ?, ?, ?)", row).rowcount > 0
 
     def origins(self) -> list[str]:
-        with self._reading() as connection:
+        with self.reading() as connection:
             return [
                 row[0] for row in connection.execute("SELECT origin FROM suggestions GROUP BY 1 ORDER BY min(rowid)")
             ]
 
     def add_suggestions(self, origin: str, documents: Iterable[Document]) -> None:
         """Store annotations as suggestions of this origin; they replace earlier ones for the same recipes."""
-        rows = [(origin, document.base.id, _dump(document.state()), _now()) for document in documents]
-        with self._writing() as connection:
+        rows = [(origin, self.known_key(document.base.id), dump(document.state()), now()) for document in documents]
+        with self.writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO suggestions VALUES (?, ?, ?, ?)", rows)
 
     def suggestions(self, recipe_id: str) -> dict[str, Document]:
         """The suggested annotations of a recipe by origin."""
         query = "SELECT origin, state FROM suggestions WHERE recipe = ? ORDER BY rowid"
-        with self._reading() as connection:
-            rows = connection.execute(query, (recipe_id,)).fetchall()
+        with self.reading() as connection:
+            rows = connection.execute(query, (self.known_key(recipe_id),)).fetchall()
         if not rows:
             return {}
-        blank = blank_document(self.known_recipe(recipe_id))
+        blank = blank_document(self.known_recipe(recipe_id), self.scheme)
         return {origin: blank.with_state(json.loads(state)) for origin, state in rows}
 
     def history(self, recipe_id: str, layer: Layer) -> History:
@@ -195,10 +125,9 @@ class Store:
             return self.histories[recipe_id, layer.name]
 
     def _read_history(self, recipe_id: str, layer: Layer) -> History:
-        begin = annotated_document if layer.start == FROM_RELEASE else blank_document
-        history = History(begin(self.known_recipe(recipe_id)))
-        place = (recipe_id, layer.name)
-        with self._reading() as connection:
+        history = History(self._beginning(recipe_id, layer))
+        place = (self.known_key(recipe_id), layer.name)
+        with self.reading() as connection:
             query = (
                 "SELECT revision, state FROM snapshots WHERE recipe = ? AND layer = ? ORDER BY revision DESC LIMIT 1"
             )
@@ -215,6 +144,12 @@ class Store:
             history = history.after(entry, apply_patch(history.document, turn(entry.inverse)))
         return history
 
+    def _beginning(self, recipe_id: str, layer: Layer) -> Document:
+        recipe = self.known_recipe(recipe_id)
+        if layer.start != FROM_RELEASE:
+            return blank_document(recipe, self.scheme)
+        return replace(annotated_document(recipe, self.scheme), notes=self.known_notes(recipe_id))
+
     def entries(self, recipe_id: str, layer: Layer, after: int = 0, only: int | None = None) -> list[Entry]:
         """The log of a recipe in a layer: what came after a revision, or only one entry."""
         query = (
@@ -223,15 +158,24 @@ class Store:
         )
         last = 2**62
         first, last = (min(after + 1, last), last) if only is None else (only, only)
-        with self._reading() as connection:
-            rows = connection.execute(query, (recipe_id, layer.name, first, last)).fetchall()
+        with self.reading() as connection:
+            rows = connection.execute(query, (self.known_key(recipe_id), layer.name, first, last)).fetchall()
         return [Entry(*row[:3], json.loads(row[3]), json.loads(row[4]), *row[5:]) for row in rows]
+
+    def timeline(self, layer: Layer) -> list[tuple[str, dict[str, Any], str]]:
+        """Recipe, operation and time of everything that was done in a layer, in order."""
+        query = "SELECT recipe, operation, time FROM log WHERE layer = ? ORDER BY number"
+        with self.reading() as connection:
+            rows = connection.execute(query, (layer.name,)).fetchall()
+        names = {key: naming.name for key, naming in self.names().items() if naming.name is not None}
+        return [(names[key], json.loads(operation), time) for key, operation, time in rows if key in names]
 
     def revisions(self) -> dict[tuple[str, str], int]:
         """The number of operations of every recipe in every layer where it was started."""
-        with self._reading() as connection:
-            rows = connection.execute("SELECT recipe, layer, max(revision) FROM log GROUP BY recipe, layer")
-            return {(recipe, layer): revision for recipe, layer, revision in rows}
+        with self.reading() as connection:
+            rows = connection.execute("SELECT recipe, layer, max(revision) FROM log GROUP BY recipe, layer").fetchall()
+        names = {key: naming.name for key, naming in self.names().items() if naming.name is not None}
+        return {(names[key], layer): revision for key, layer, revision in rows if key in names}
 
     def save(self, recipe_id: str, layer: Layer, base: int, uuid: str, operation: dict[str, Any]) -> Saved:
         """Apply an operation and save it.
@@ -293,44 +237,36 @@ class Store:
         with self.lock:
             history = self.history(recipe_id, layer)
             if (saved_as := self._find(uuid, recipe_id, layer, operation)) is not None:
-                return Saved(saved_as, history, Effects(), repeated=True)
+                return Saved(saved_as, history, Effects(), repeated=True, divided=True)
             if base != history.revision:
                 raise ConflictError(base, history.revision)
             step = plan(history)
             revision = history.revision + 1
-            entry = Entry(revision, step.kind, step.target, step.operation, step.inverse, layer.name, uuid, _now())
+            entry = Entry(revision, step.kind, step.target, step.operation, step.inverse, layer.name, uuid, now())
             after = history.after(entry, step.document)
             self._write(recipe_id, layer, entry, after.document)
             self.histories[recipe_id, layer.name] = after
-            return Saved(revision, after, step.effects)
+            return Saved(revision, after, step.effects, divided="cuts" in step.inverse)
 
     def _find(self, uuid: str, recipe_id: str, layer: Layer, operation: dict[str, Any]) -> int | None:
         """The revision of this operation, if it was saved."""
         query = "SELECT recipe, layer, kind, operation, revision FROM log WHERE uuid = ?"
-        with self._reading() as connection:
+        with self.reading() as connection:
             row = connection.execute(query, (uuid,)).fetchone()
         if row is None:
             return None
         saved = json.loads(row[3]) if row[2] == DO else {"op": row[2]}
-        if (*row[:2], saved) != (recipe_id, layer.name, operation):
+        if (*row[:2], saved) != (self.known_key(recipe_id), layer.name, operation):
             raise RefusedError(
                 "uuid_reused", "expected a new uuid for a new operation, found one that was used before"
             )
         return row[4]
 
     def _write(self, recipe_id: str, layer: Layer, entry: Entry, document: Document) -> None:
-        place = (recipe_id, layer.name, entry.revision)
+        place = (self.known_key(recipe_id), layer.name, entry.revision)
         row = (*place, entry.revision - 1, entry.who, entry.uuid, entry.kind, entry.target)
-        values = (*row, _dump(entry.operation), _dump(entry.inverse), entry.time)
-        with self._writing() as connection:
+        values = (*row, dump(entry.operation), dump(entry.inverse), entry.time)
+        with self.writing() as connection:
             connection.execute(f"INSERT INTO log VALUES (NULL, {', '.join('?' * len(values))})", values)
             if entry.revision % SNAPSHOT_EVERY == 0:
-                connection.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?)", (*place, _dump(document.state())))
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))  # escaped: a page can send what UTF-8 cannot encode
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+                connection.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?)", (*place, dump(document.state())))

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from recipeflow.annotate.document import RELEASE, STEPS, Document, as_row
 from recipeflow.annotate.effects import Effects
 from recipeflow.annotate.items import Item, accept_item, entity_text, list_items
+from recipeflow.annotate.notes import shown_notes
 from recipeflow.annotate.offers import offer_frames
 from recipeflow.errors import RefusedError
 from recipeflow.web.pictures import COLUMNS, ROWS, Film
@@ -23,11 +24,15 @@ Suggestions = Mapping[str, Mapping[str, Item]]
 
 
 def fixed_view(document: Document, film: Film | None) -> dict[str, Any]:
-    """What no operation changes: words, text, title and frames."""
-    view = recipe_view(document.base)
-    return {name: view[name] for name in ("id", "title", "url", "sections")} | {
-        "frames": film and _film_view(film, document.base.id)
-    }
+    """What operations do not change, or seldom: title, text and words, frames."""
+    view = recipe_view(document.base, document.scheme.language)
+    still = {name: view[name] for name in ("id", "title", "url", "language")}
+    return {**still, **words_view(document), "frames": film and _film_view(film, document.base.id)}
+
+
+def words_view(document: Document) -> dict[str, Any]:
+    """The lines with their words, which only a few operations change."""
+    return {"sections": recipe_view(document.words, document.scheme.language)["sections"]}
 
 
 def _film_view(film: Film, recipe_id: str) -> dict[str, Any]:
@@ -78,6 +83,7 @@ def changing_view(document: Document, suggestions: Suggestions) -> dict[str, Any
         ],
         "unconnected": [entity.id for entity in document.entities if entity.id not in ends],
         "done": {step: step in document.done for step in STEPS},
+        "notes": [as_row(note) for note in shown_notes(document)],
         "progress": progress(document, suggestions),
         "suggestions": list(_suggestion_views(document, suggestions)),
     }
@@ -92,6 +98,7 @@ def progress(document: Document, suggestions: Suggestions) -> dict[str, Any]:
     )
     ends = {end for flow in document.flows for end in (flow.start, flow.end)}
     listed = list(open_suggestions(document, suggestions))
+    notes = shown_notes(document)
     return {
         "entities": len(document.entities),
         "flows": len(document.flows),
@@ -103,6 +110,8 @@ def progress(document: Document, suggestions: Suggestions) -> dict[str, Any]:
         "accepted": origins.total() - origins[None] - origins[RELEASE],
         "rejected": sum(state == "rejected" for _, _, state in listed),
         "pending": sum(state == "pending" for _, _, state in listed),
+        "notes": len(notes),
+        "unsure": sum(note.unsure for note in notes),
         "done": {step: step in document.done for step in STEPS},
     }
 

@@ -1,7 +1,7 @@
 """Step 1, words: which of them are entities.
 
-Word ids never change, and an entity is identified by its first word. So when an entity gets another first word, all
-references to it are updated.
+An entity is identified by its first word. So when an entity gets another first word, all references to it are
+updated.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import networkx as nx
 
 from recipeflow.annotate.document import AnnotatedEntity, AnnotatedFlow, AnnotatedPair, Document, HandList
 from recipeflow.annotate.effects import Effects
+from recipeflow.annotate.notes import rename_notes
 from recipeflow.errors import RefusedError
-from recipeflow.release.recipe import TAGS
 
 
 def find_entity(document: Document, entity_id: str) -> AnnotatedEntity:
@@ -34,7 +34,7 @@ def put_entity(document: Document, entity: AnnotatedEntity, effects: Effects, re
         effects: Collects side effects.
         replaces: Also replace entities that it overlaps only in part.
     """
-    check_tag(entity.tag)
+    check_tag(document, entity.tag)
     _check_span(document, entity)
     covered = _overlapping(document, entity)
     for other in covered:
@@ -47,12 +47,12 @@ def put_entity(document: Document, entity: AnnotatedEntity, effects: Effects, re
         _put_aside(document, other, entity, effects)
     entities = [other for other in document.entities if other not in covered]
     changed = document.change(entities=_in_order((*entities, entity)))
-    return _rename(changed, {other.id: entity.id for other in covered}, effects)
+    return rename_entities(changed, {other.id: entity.id for other in covered}, effects)
 
 
 def retag(document: Document, entity_id: str, tag: str, effects: Effects) -> Document:
     """Give an entity another tag; flows and frames stay."""
-    check_tag(tag)
+    check_tag(document, tag)
     entity = find_entity(document, entity_id)
     return (
         document if entity.tag == tag else _exchange(document, entity, replace(entity, tag=tag, origin=None), effects)
@@ -70,7 +70,7 @@ def reshape(document: Document, entity_id: str, start: int, end: int, effects: E
         if other != entity:
             raise _overlap(other)
     document = document.change(entities=_in_order(changed if m == entity else m for m in document.entities))
-    return _rename(document, {entity.id: changed.id}, effects)
+    return rename_entities(document, {entity.id: changed.id}, effects)
 
 
 def split(document: Document, entity_id: str, at: int, tag: str | None) -> Document:
@@ -79,7 +79,7 @@ def split(document: Document, entity_id: str, at: int, tag: str | None) -> Docum
     if not entity.start < at < entity.end:
         reason = f"expected a word inside {entity_id}, from {entity.start + 1} to {entity.end - 1}, found {at}"
         raise RefusedError("split", reason, at=at)
-    check_tag(tag or entity.tag)
+    check_tag(document, tag or entity.tag)
     parts = replace(entity, end=at, origin=None), replace(entity, start=at, tag=tag or entity.tag, origin=None)
     rest = (other for other in document.entities if other != entity)
     return document.change(entities=_in_order((*rest, *parts)))
@@ -106,14 +106,14 @@ def remove(document: Document, entity_id: str, effects: Effects) -> Document:
     )
 
 
-def check_tag(tag: str) -> None:
-    """Refuse a tag that is not one of the paper's eight."""
-    if tag not in TAGS:
-        raise RefusedError("tag", f"expected a tag of {', '.join(TAGS)}, found {tag!r}", tag=tag)
+def check_tag(document: Document, tag: str) -> None:
+    """Refuse a tag that the release does not have."""
+    if tag not in (known := document.scheme.tags):
+        raise RefusedError("tag", f"expected a tag of {', '.join(known)}, found {tag!r}", tag=tag)
 
 
 def _check_span(document: Document, entity: AnnotatedEntity) -> None:
-    sections = document.base.sections
+    sections = document.words.sections
     known = 0 <= entity.section < len(sections) and 0 <= entity.line < len(sections[entity.section])
     words = len(sections[entity.section][entity.line].words) if known else 0
     if not 0 <= entity.start < entity.end <= words:
@@ -148,7 +148,7 @@ def _in_order(entities: Iterable[AnnotatedEntity]) -> tuple[AnnotatedEntity, ...
     return tuple(sorted(entities, key=lambda entity: (entity.section, entity.line, entity.start)))
 
 
-def _rename(document: Document, names: Mapping[str, str], effects: Effects) -> Document:
+def rename_entities(document: Document, names: Mapping[str, str], effects: Effects) -> Document:
     """Update references to renamed entities; what became a duplicate or meaningless is removed."""
     effects.renamed |= {old: new for old, new in names.items() if old != new}
     if not names or all(old == new for old, new in names.items()):
@@ -157,6 +157,7 @@ def _rename(document: Document, names: Mapping[str, str], effects: Effects) -> D
         flows=_rename_flows(document.flows, names, effects),
         pairs=_rename_pairs(document.pairs, names, effects),
         lists=_rename_lists(document.lists, names),
+        notes=rename_notes(document.notes, names),
     )
 
 

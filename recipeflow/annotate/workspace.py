@@ -8,20 +8,23 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from recipeflow.annotate.content import recipe_from_text, words_of
-from recipeflow.annotate.document import STEPS, Document, annotated_document
+from recipeflow.annotate.database import Notes
+from recipeflow.annotate.division import follow_division
+from recipeflow.annotate.document import STEPS, Document, LineWords, annotated_document, blank_document, spaces_of
 from recipeflow.annotate.history import History
 from recipeflow.annotate.items import Item, list_items
+from recipeflow.annotate.note_files import read_notes
 from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
-from recipeflow.annotate.views import changing_view, fixed_view, progress
+from recipeflow.annotate.views import changing_view, fixed_view, progress, words_view
 from recipeflow.errors import RefusedError, ReleaseProblem, UsageError
-from recipeflow.release import scan_release
+from recipeflow.release import Scheme, read_scheme, scan_release
 from recipeflow.release.parsing import ANNOTATIONS, id_problem
-from recipeflow.release.recipe import Recipe
+from recipeflow.release.recipe import Line, Recipe
 from recipeflow.release.recipe_files import TEXTS, read_text, recipe_folder
 from recipeflow.web.pictures import Film, Pictures, read_film
 
@@ -65,9 +68,16 @@ class Workspace:
         self.curating = curating
         self.annotators = frozenset(annotators)
         self.lock = threading.Lock()
-        self.items: dict[str, dict[str, dict[str, Item]]] = {}
+        self.items: dict[tuple[str, tuple[LineWords, ...]], dict[str, dict[str, Item]]] = {}
         self.progress: dict[tuple[str, str], tuple[Document, dict[str, Any]]] = {}
         self.about: dict[str, dict[str, Any]] = {}
+
+    @property
+    def scheme(self) -> Scheme:
+        """What recipes here are tagged with: as the first ones, or as the release says while there are none."""
+        if self.release is None or self.store.recipe_ids():
+            return self.store.scheme
+        return read_scheme(self.release)
 
     def import_folder(self, folder: Path) -> Imported:
         """Import a release folder, or a folder of plain texts if there are no annotations."""
@@ -77,17 +87,17 @@ class Workspace:
 
     def import_texts(self, folder: Path) -> Imported:
         """Import every new ``recipes/<id>`` with texts, normalised and split into words."""
-        known = set(self.store.recipe_ids())
+        known, scheme = set(self.store.names()) | set(self.store.recipe_ids()), self._scheme_of(folder)
         new, skipped = [], []
         for home in sorted((folder / "recipes").iterdir()):
             if home.name in known or not home.is_dir():
                 continue
             try:
                 texts = [read_text(home / name, f"recipes/{home.name}/{name}", home.name) for name in TEXTS]
-                new.append(recipe_from_text(home.name, *texts))
+                new.append(recipe_from_text(home.name, *texts, scheme.language))
             except (ReleaseProblem, RefusedError) as problem:
                 skipped.append((home.name, str(problem)))
-        self.add_recipes(new)
+        self.add_recipes(new, scheme)
         return Imported([recipe.id for recipe in new], skipped)
 
     def import_release(self, folder: Path) -> Imported:
@@ -96,13 +106,15 @@ class Workspace:
         Raises:
             UsageError: If a known recipe has other words: its annotations would not fit.
         """
-        known = set(self.store.recipe_ids())
+        known, ever, scheme = set(self.store.recipe_ids()), set(self.store.names()), self._scheme_of(folder)
         new, skipped, same = [], [], []
         for checked in scan_release(folder):
             if checked.recipe is None:
                 skipped.append((checked.id, str(checked.problems[0])))
-            elif checked.id not in known:
+            elif checked.id not in ever and checked.id not in known:
                 new.append(checked.recipe)
+            elif self.store.key_of(checked.id) != checked.id:
+                continue  # it was renamed, replaced or deleted here
             elif words_of(checked.recipe) != words_of(self.store.known_recipe(checked.id)):
                 raise UsageError(
                     f"recipe {checked.id}: expected in {folder} the words that {self.store.path} was started with, "
@@ -110,11 +122,26 @@ class Workspace:
                 )
             else:
                 same.append(checked.id)
-        self.add_recipes(new)
+        notes = {recipe.id: read_notes(folder, recipe.id) for recipe in new}
+        self.add_recipes(new, scheme, notes)
         return Imported([recipe.id for recipe in new], skipped, tuple(same))
 
-    def add_recipes(self, recipes: Iterable[Recipe]) -> None:
-        """Add recipes, all of them or none.
+    def _scheme_of(self, folder: Path) -> Scheme:
+        """The scheme of a folder to import, which must be that of the recipes that are there.
+
+        Raises:
+            UsageError: If it is another: pages offer one set of tags and labels.
+        """
+        scheme = read_scheme(folder)
+        if self.store.recipe_ids() and scheme != self.store.scheme:
+            raise UsageError(
+                f"expected in {folder} the language, tags and labels that {self.store.path} was started with, found "
+                "others; start another --db"
+            )
+        return scheme
+
+    def add_recipes(self, recipes: Iterable[Recipe], scheme: Scheme | None = None, notes: Notes | None = None) -> None:
+        """Add recipes, all of them or none; by default with the scheme of those that are there.
 
         Raises:
             RefusedError: If one exists, or its id is not a folder name.
@@ -128,7 +155,40 @@ class Workspace:
                 reason = f"expected the id of a new recipe, found {recipe.id!r} already there; choose another"
                 raise RefusedError("recipe_id", reason, id=recipe.id, exists=True)
         if recipes:
-            self.store.add_recipes(recipes)
+            self.store.add_recipes(recipes, scheme or self.scheme, notes)
+
+    def rename_recipe(self, recipe_id: str, name: str, title: str) -> int:
+        """Give a recipe another id and title; return the number that undoes it.
+
+        Raises:
+            RefusedError: If the id is taken or not a folder name, or there is no title.
+        """
+        if (problem := id_problem(name)) is not None:
+            raise RefusedError("recipe_id", f"{problem.message} ({problem.hint})", id=name)
+        if not title.strip():
+            raise RefusedError("text", "expected a title, found none")
+        return self._edited(self.store.name_recipe(recipe_id, name, title.strip()))
+
+    def delete_recipe(self, recipe_id: str) -> int:
+        """Take a recipe out of the list, with its annotations; return the number that undoes it."""
+        return self._edited(self.store.name_recipe(recipe_id, None))
+
+    def replace_recipe(self, recipe_id: str, title: str, ingredients: str, instructions: str) -> int:
+        """Put another text in the place of a recipe's, without annotations; return the number that undoes it."""
+        recipe = recipe_from_text(recipe_id, title, ingredients, instructions, self.scheme.language)
+        return self._edited(self.store.replace_recipe(recipe_id, recipe))
+
+    def undo_edit(self, edit: int) -> None:
+        """Undo a renaming, deletion or replacement, with all annotations."""
+        self.store.undo_naming(edit)
+        self._edited(edit)
+
+    def _edited(self, edit: int) -> int:
+        with self.lock:
+            self.items.clear()
+            self.progress.clear()
+            self.about.clear()
+        return edit
 
     def suggest(self, source: str) -> Imported:
         """Offer a release folder, or the current state of a layer, as suggestions.
@@ -158,10 +218,10 @@ class Workspace:
                 skipped.append((checked.id, "not one of the recipes here"))
             elif checked.recipe is None:
                 skipped.append((checked.id, str(checked.problems[0])))
-            elif not _same_words(checked.recipe, self.store.known_recipe(checked.id)):
-                skipped.append((checked.id, "other words than here"))
+            elif (document := _on_words_of(self.store.known_recipe(checked.id), checked.recipe, self.scheme)) is None:
+                skipped.append((checked.id, "another text than here"))
             else:
-                documents.append(annotated_document(checked.recipe))
+                documents.append(document)
         self._suggest(origin, documents)
         return Imported([document.base.id for document in documents], skipped)
 
@@ -203,21 +263,24 @@ class Workspace:
         """The frames of a recipe."""
         if self.release is None or id_problem(recipe_id) is not None:
             return None
-        return read_film(recipe_folder(self.release, recipe_id) / "frames")
+        return read_film(recipe_folder(self.release, self.store.folder_of(recipe_id)) / "frames")
 
-    def suggestions(self, recipe_id: str, layer: Layer) -> dict[str, dict[str, Item]]:
-        """The suggestions for a recipe, by origin and key, without the annotator's own work."""
+    def suggestions(self, document: Document, layer: Layer) -> dict[str, dict[str, Item]]:
+        """The suggestions for a document, by origin and key, for its words, without the annotator's own work."""
+        key = document.base.id, document.cuts
         with self.lock:
-            if recipe_id not in self.items:
-                found = self.store.suggestions(recipe_id)
-                self.items[recipe_id] = {origin: list_items(document) for origin, document in found.items()}
-            return {origin: items for origin, items in self.items[recipe_id].items() if origin != layer.name}
+            if key not in self.items:
+                found = self.store.suggestions(document.base.id)
+                self.items[key] = {
+                    origin: list_items(follow_division(suggested, document)) for origin, suggested in found.items()
+                }
+            return {origin: items for origin, items in self.items[key].items() if origin != layer.name}
 
     def list_recipes(self, layer: Layer) -> dict[str, Any]:
         """Every recipe with how far it is in a layer."""
         rows = [self._summary(recipe_id, layer) for recipe_id in self.store.recipe_ids()]
         done = {step: sum(row["done"][step] for row in rows) for step in STEPS}
-        totals = {name: sum(row[name] for row in rows) for name in ("human", "accepted")}
+        totals = {name: sum(row[name] for row in rows) for name in ("human", "accepted", "unsure")}
         return {"recipes": rows, "totals": {"recipes": len(rows), "done": done, **totals}}
 
     def _summary(self, recipe_id: str, layer: Layer) -> dict[str, Any]:
@@ -229,7 +292,7 @@ class Workspace:
             self.about[recipe_id] = {"title": base.title, "frames": frames, "has_text": base.has_text}
         seen, counts = self.progress.get((recipe_id, layer.name), (None, {}))
         if seen is not document:
-            counts = progress(document, self.suggestions(recipe_id, layer))
+            counts = progress(document, self.suggestions(document, layer))
             self.progress[recipe_id, layer.name] = document, counts
         return {"id": recipe_id, "revision": history.revision, **self.about[recipe_id], **counts}
 
@@ -239,13 +302,14 @@ class Workspace:
         fixed = fixed_view(history.document, self.film(recipe_id))
         return {**fixed, "layer": layer.name, **self.changing(recipe_id, layer, history)}
 
-    def changing(self, recipe_id: str, layer: Layer, history: History) -> dict[str, Any]:
-        """The part of a document that operations change."""
+    def changing(self, recipe_id: str, layer: Layer, history: History, words: bool = False) -> dict[str, Any]:
+        """The part of a document that operations change; with its words, if they may have changed."""
         stacks = {"undo": history.undoable, "redo": history.redoable}
         named = {name: self._operation(recipe_id, layer, stack) for name, stack in stacks.items()}
         can = {f"can_{name}": bool(stack) for name, stack in stacks.items()}
-        view = changing_view(history.document, self.suggestions(recipe_id, layer))
-        return {"revision": history.revision, **can, **named, **view}
+        view = changing_view(history.document, self.suggestions(history.document, layer))
+        divided = words_view(history.document) if words else {}
+        return {"revision": history.revision, **can, **named, **view, **divided}
 
     def _operation(self, recipe_id: str, layer: Layer, revisions: tuple[int, ...]) -> dict[str, Any] | None:
         if not revisions:
@@ -282,12 +346,25 @@ def _values(operation: dict[str, Any]) -> Iterable[object]:
     return []
 
 
-def _same_words(suggested: Recipe, ours: Recipe) -> bool:
-    """Whether a suggestion speaks of our words; one without text can, if its offsets are ours."""
-    if not suggested.has_text:
-        return _offsets(suggested) == _offsets(ours)
-    return words_of(suggested) == words_of(ours)
+def _on_words_of(ours: Recipe, suggested: Recipe, scheme: Scheme) -> Document | None:
+    """A suggestion for our recipe; None if it is about another text. It may divide the same text otherwise."""
+    for our_lines, lines in zip(ours.sections, suggested.sections, strict=True):
+        if len(our_lines) != len(lines):
+            return None
+        for our_line, line in zip(our_lines, lines, strict=True):
+            if line.length != our_line.length or (suggested.has_text and line.text != our_line.text):
+                return None
+            if spaces_of(line) != spaces_of(our_line):
+                return None
+    document = annotated_document(suggested, scheme)
+    cuts = [
+        LineWords(section, number, ends)
+        for section, lines in enumerate(suggested.sections)
+        for number, line in enumerate(lines)
+        if (ends := _ends(line)) != _ends(ours.sections[section][number])
+    ]
+    return replace(document, base=blank_document(ours).base, cuts=tuple(cuts))
 
 
-def _offsets(recipe: Recipe) -> list:
-    return [[[(word.start, word.end) for word in line.words] for line in lines] for lines in recipe.sections]
+def _ends(line: Line) -> tuple[int, ...]:
+    return tuple(word.end for word in line.words)

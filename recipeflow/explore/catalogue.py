@@ -11,8 +11,9 @@ from typing import Any
 from recipeflow.explore.graph_view import graph_views
 from recipeflow.explore.tracing import find_carriers, follow_ingredients, light_actions
 from recipeflow.graph import pair_objects
-from recipeflow.graph.program import Argument, Mention, Program, is_input, make_program
+from recipeflow.graph.program import STANDS_FOR, Argument, Mention, Program, is_input, make_program
 from recipeflow.graph.program_text import format_program
+from recipeflow.language.languages import DEFAULT
 from recipeflow.release.recipe import LABELS, Recipe
 from recipeflow.web.views import recipe_view
 
@@ -45,19 +46,29 @@ class Entry:
         return [*self.ingredients, *self.verbs, *self.labels]
 
 
-def catalogue_entry(recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPicture) -> Entry:
+def catalogue_entry(
+    recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPicture, labels: Iterable[str] = LABELS
+) -> Entry:
+    """A recipe in the index; ``labels`` are all labels, in order."""
     uses: defaultdict[str, list[str]] = defaultdict(list)
     for flow in recipe.flows:
         uses[flow.start].append(flow.label)
     used = {flow.label for flow in recipe.flows}
+    named_before = {flow.end for flow in recipe.flows if flow.label in STANDS_FOR}
+    # Without an ingredient list, the ingredients are the foods that are mentioned for the first time.
+    inputs = (
+        (each for each in recipe.entities.values() if is_input(each, uses[each.id]))
+        if recipe.ingredients
+        else (each for each in recipe.entities.values() if each.tag == "F" and each.id not in named_before)
+    )
     return Entry(
         id=recipe.id,
         title=recipe.title,
         english=glossary.get(recipe.title or ""),
         cover=find_cover(recipe, has_picture),
-        ingredients=_texts(each.text for each in recipe.entities.values() if is_input(each, uses[each.id])),
+        ingredients=_texts(each.text for each in inputs),
         verbs=_texts(action.text for action in recipe.actions),
-        labels=[label for label in LABELS if label in used],
+        labels=[label for label in labels if label in used],
         actions=len(recipe.actions),
         objects=len(recipe.state_changes),
     )
@@ -73,14 +84,16 @@ def find_cover(recipe: Recipe, has_picture: HasPicture) -> int | None:
     return next((number for number in numbers if number is not None and has_picture(number)), None)
 
 
-def recipe_page(recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPicture) -> dict[str, Any]:
+def recipe_page(
+    recipe: Recipe, glossary: Mapping[str, str], has_picture: HasPicture, language: str = DEFAULT
+) -> dict[str, Any]:
     """Everything on a recipe's page, in addition to the common format."""
     program = make_program(recipe)
     carriers = find_carriers(recipe, program)
     texts = [recipe.title, *(entity.text for entity in recipe.entities.values())]
     english = {text: glossary[text] for text in texts if text is not None and text in glossary}
     return {
-        "view": recipe_view(recipe),
+        "view": recipe_view(recipe, language),
         # Pairs, because a word may be anything, even a special property name of objects.
         "english": [list(pair) for pair in english.items()],
         "pictures": [number for number in recipe.used_frames if has_picture(number)],

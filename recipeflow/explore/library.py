@@ -16,7 +16,7 @@ from typing import Any
 from recipeflow.errors import EmptyReleaseError, VRFError
 from recipeflow.explore.catalogue import Entry, HasPicture, catalogue_entry, recipe_page
 from recipeflow.explore.sources import Source
-from recipeflow.release.recipe import LABELS, TAGS, Recipe
+from recipeflow.release.recipe import Recipe
 
 CHUNK = 100
 """Recipes in a chunk of the index."""
@@ -70,7 +70,11 @@ class Library:
             else:
                 recipe = checked.recipe
                 self._packed.append(zlib.compress(pickle.dumps(recipe)))
-                self._entries.append(catalogue_entry(recipe, self.source.info.glossary, self._has_picture(recipe)))
+                self._entries.append(self._entry(recipe))
+
+    def _entry(self, recipe: Recipe) -> Entry:
+        info = self.source.info
+        return catalogue_entry(recipe, info.glossary, self._has_picture(recipe), info.scheme.labels)
 
     def _has_picture(self, recipe: Recipe) -> HasPicture:
         return lambda number: self.source.has_picture(recipe, number)
@@ -120,7 +124,10 @@ class Library:
     def page(self, number: int) -> dict[str, Any] | None:
         """Everything on the page of a recipe."""
         recipe = self.recipe(number)
-        return None if recipe is None else recipe_page(recipe, self.source.info.glossary, self._has_picture(recipe))
+        if recipe is None:
+            return None
+        info = self.source.info
+        return recipe_page(recipe, info.glossary, self._has_picture(recipe), info.scheme.language)
 
     def picture(self, number: int, frame: int) -> bytes | None:
         """The encoded frame of a recipe, as its source has it."""
@@ -131,4 +138,5 @@ class Library:
         """What the pages say about the whole source, and the names of tags and labels."""
         info = self.source.info
         about = {"name": self.source.folder.resolve().name, "source": info.source, "licence": info.licence}
-        return {**about, "tags": TAGS, "labels": LABELS}
+        scheme = info.scheme
+        return {**about, "language": scheme.language, "tags": dict(scheme.tags), "labels": dict(scheme.labels)}

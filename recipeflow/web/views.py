@@ -9,15 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from recipeflow.graph import pair_objects
+from recipeflow.language.languages import DEFAULT
 from recipeflow.release.recipe import SECTIONS, Entity, Line, Recipe, word_id
 
 
-def recipe_view(recipe: Recipe) -> dict[str, Any]:
+def recipe_view(recipe: Recipe, language: str = DEFAULT) -> dict[str, Any]:
     """The recipe as JSON-ready objects: its words by line, entities, flows, and the objects of its actions."""
     return {
         "id": recipe.id,
         "title": recipe.title,
         "url": recipe.url,
+        "language": language,
         "sections": [
             {"name": name, "lines": [_line_view(line, section, number) for number, line in enumerate(lines)]}
             for section, (name, lines) in enumerate(zip(SECTIONS, recipe.sections, strict=True))

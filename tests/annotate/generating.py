@@ -18,9 +18,14 @@ def draw_operation(random: Random, document: Document, suggested: list[dict]) ->
         field = random.choice(list(operation))
         operation |= {
             "op": name,
-            field: operation[field] if field in ("op", "items", "changes", "keys") else _odd(operation[field]),
+            field: operation[field]
+            if field in ("op", "items", "changes", "keys", "entities", "flows")
+            else _odd(operation[field]),
         }
     return operation
+
+
+_KEPT = ("op", "items", "changes", "keys", "entities", "flows")
 
 
 def _odd(value):
@@ -36,10 +41,14 @@ def _keys(document: Document) -> list[str]:
     return [pair.key for listed in document.objects.values() for pair in listed]
 
 
+def _section(random: Random, document: Document) -> int:
+    return random.choice([section for section, lines in enumerate(document.base.sections) if lines])
+
+
 def _tag(random, document, suggested):
-    section = random.randrange(2)
+    section = _section(random, document)
     line = random.randrange(len(document.base.sections[section]))
-    words = len(document.base.sections[section][line].words)
+    words = len(document.words.sections[section][line].words)
     start = random.randrange(words)
     end = random.randint(start, min(words, start + 3))
     return {"section": section, "line": line, "start": start, "end": end, "tag": random.choice(["F", "Ac", *TAGS])}
@@ -57,6 +66,32 @@ def _split(random, document, suggested):
     tag = random.choice([None, *TAGS])
     name, at = (entity.id, entity.start + 1) if entity else ("0-0-0", 1)
     return {"entity": name, "at": at, "tag": tag}
+
+
+def _note(random, document, suggested):
+    targets = [f"ne:{entity}" for entity in document.entities_by_id]
+    targets += [f"fg:{flow.start}>{flow.end}:{flow.label}" for flow in document.flows]
+    targets += [f"im:{key}:{side}" for key in _keys(document) for side in SIDES]
+    return {
+        "target": _pick(random, targets, "ne:9-9-9"),
+        "unsure": random.random() < 0.7,
+        "text": random.choice("あb "),
+    }
+
+
+def _cut(random, document, suggested):
+    section = _section(random, document)
+    line = random.randrange(len(document.base.sections[section]))
+    words = document.words.sections[section][line].words
+    long = [i for i, word in enumerate(words) if word.end - word.start > 1] or range(len(words))
+    number = random.choice(long)
+    at = random.randint(1, max(1, words[number].end - words[number].start - 1))
+    return {"section": section, "line": line, "word": number, "at": at}
+
+
+def _join(random, document, suggested):
+    span = _tag(random, document, suggested)
+    return {name: span[name] for name in ("section", "line", "start", "end")}
 
 
 def _flow(random, document, suggested):
@@ -89,6 +124,8 @@ _DRAWING = {
     "reshape": _reshape,
     "split": _split,
     "remove": lambda r, d, s: {"entity": _pick(r, d.entities_by_id)},
+    "cut": _cut,
+    "join": _join,
     "flow": _flow,
     "unflow": _known_flow,
     "relabel": lambda r, d, s: {**_known_flow(r, d, s), "to": r.choice(list(LABELS))},
@@ -102,6 +139,15 @@ _DRAWING = {
     "reset_objects": lambda r, d, s: {"action": _pick(r, [edited.action for edited in d.lists] or d.traced)},
     "frame": _frame,
     "frames": lambda r, d, s: {"changes": [_frame(r, d, s) for _ in range(r.randint(1, 3))]},
+    "note": _note,
+    "retag_all": lambda r, d, s: {"entities": _some(r, list(d.entities_by_id), 3), "tag": r.choice(list(TAGS))},
+    "relabel_all": lambda r, d, s: {
+        "flows": [
+            {"start": flow.start, "end": flow.end, "label": flow.label}
+            for flow in r.sample(d.flows, min(len(d.flows), 3))
+        ],
+        "to": r.choice(list(LABELS)),
+    },
     "done": lambda r, d, s: {"step": r.choice(STEPS), "done": r.random() < 0.7},
     "accept": lambda r, d, s: {"origin": "model", "items": _some(r, s, 8), "replace": r.random() < 0.5},
     "reject": lambda r, d, s: {"origin": "model", "keys": [item["key"] for item in _some(r, s, 3)]},

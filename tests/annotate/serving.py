@@ -17,13 +17,18 @@ import sys
 import urllib.error
 import urllib.request
 import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 from recipeflow.annotate.server import create_app
+from recipeflow.annotate.store import Store
 from recipeflow.annotate.workspace import Workspace
+from recipeflow.release.recipe import Recipe
 from recipeflow.web.security import Guard
 from tests.hub.server import Background
+from tests.making import RECIPES, make_release
 
 ROOT = Path(__file__).parents[2]
 
@@ -127,7 +132,7 @@ class AnnotationServer(Client):
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
-                self.process.wait(timeout=60)
+                self.process.wait(timeout=200)
                 self.process.stdout.close()
             except subprocess.TimeoutExpired:
                 self.kill()
@@ -155,6 +160,21 @@ class LocalServer(Client):
 
     def __exit__(self, *error) -> None:
         self.server.stop()
+
+
+@contextmanager
+def local_server(
+    folder: Path, *layers: str, recipes: Sequence[Recipe] = RECIPES, **options: bool
+) -> Iterator[LocalServer]:
+    """A release of these recipes in ``folder``, served with these layers; options go to ``Workspace``."""
+    release = make_release(folder / "release", recipes)
+    with Store(folder / "work.db") as store:
+        workspace = Workspace(store, release, **options)
+        workspace.import_folder(release)
+        for name in layers:
+            workspace.add_layer(name)
+        with LocalServer(workspace) as server:
+            yield server
 
 
 def document_path(recipe: str, layer: str = "alice") -> str:

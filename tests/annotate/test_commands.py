@@ -42,6 +42,21 @@ def test_in_and_out(release, tmp_path):
     assert (tmp_path / "brat" / f"{TEA.id}.ann").is_file()
 
 
+def test_an_export_leaves_no_files_beside_the_database(release, tmp_path):
+    db = tmp_path / "work" / "annotations.db"
+    db.parent.mkdir()
+    vrf("annotate-import", db, release)
+    with Store(db) as store:
+        Workspace(store).add_layer("alice")
+    before = sorted(path.name for path in db.parent.iterdir())
+    vrf("annotate-export", db, tmp_path / "out", "--layer", "alice")
+    assert sorted(path.name for path in db.parent.iterdir()) == before
+    with Store(db) as store, Store(db, read_only=True) as reader:  # while it is being written, they are needed
+        assert reader.recipe_ids() == store.recipe_ids()
+        reader.close()
+        assert db.with_name("annotations.db-wal").exists()
+
+
 def test_what_is_printed(release, tmp_path):
     db = tmp_path / "annotations.db"
     with pytest.raises(DatabaseError, match="found no file"):
@@ -55,6 +70,8 @@ def test_what_is_printed(release, tmp_path):
         vrf("annotate-import", db, release)
     with pytest.raises(UsageError, match="expected recipes"):
         vrf("annotate", "--db", tmp_path / "empty.db", "--no-browser")
+    with pytest.raises(UsageError, match=r"guidelines in .*missing.md, found: No such file"):
+        vrf("annotate", release, "--db", db, "--guidelines", tmp_path / "missing.md", "--no-browser")
     with pytest.raises(UsageError, match="expected the database outside"):
         vrf("annotate", release, "--db", release / "annotations.db", "--no-browser")
 
@@ -77,7 +94,7 @@ def test_it_stops_cleanly(tmp_path, number):
         headers = {"Authorization": "Bearer a-long-enough-token"}
         assert server.get("/api/session", **headers)["annotator"] == "alice"
         server.process.send_signal(number)
-        assert server.process.wait(timeout=60) == 0
+        assert server.process.wait(timeout=200) == 0
         assert "Traceback" not in server.process.stdout.read()
         server.process.stdout.close()
     assert {path.name for path in tmp_path.glob("annotations.db*")} == {"annotations.db", "annotations.db-lock"}

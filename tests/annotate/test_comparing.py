@@ -142,7 +142,7 @@ def test_pages_show_figures_and_differences_and_gold_is_picked(workspace):
             "im:1-0-4/1-0-2:1:3",
         ]
         assert found["only_first"][0]["item"]["text"] == "１袋"
-        assert found["gold"] == {"revision": 0, "keys": []}
+        assert found["gold"] == {"revision": 0, "first": [], "second": []}
         assert server.post("/api/layers", {"name": "gold"}) == (201, {"name": "gold", "kind": "gold"})
         for origin, items in (
             ("alice+bob", found["both"]),
@@ -155,7 +155,7 @@ def test_pages_show_figures_and_differences_and_gold_is_picked(workspace):
         gold = server.get("/api/differences/tea_3?first=alice&second=bob")["gold"]
         assert gold["revision"] == 3
         # Bob's shorter quantity took the place of alice's, and its flow came with it.
-        assert set(gold["keys"]) == {item["key"] for item in found["both"]} | {
+        assert {*gold["first"], *gold["second"]} == {item["key"] for item in found["both"]} | {
             "ne:0-0-1:2:Q",
             "fg:1-0-2>1-0-6:Targ",
             "fg:0-0-1>0-0-0:other-mod",

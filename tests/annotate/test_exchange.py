@@ -17,8 +17,9 @@ from recipeflow.annotate.layers import open_layer
 from recipeflow.annotate.store import Layer, Store
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.corpora.brat import CONFIGURATION
+from recipeflow.corpora.importing import import_corpus
 from recipeflow.dataset.build import build_dataset
-from recipeflow.errors import OutputExistsError, RefusedError, UsageError
+from recipeflow.errors import InvalidReleaseError, OutputExistsError, RefusedError, UsageError
 from recipeflow.graph import pair_objects
 from recipeflow.release import check_release, read_info, read_release
 from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, Word
@@ -29,9 +30,9 @@ from tests.making import EGG, INFO, RECIPES, SALAD, TEA, edit_annotations, make_
 ODD_WORDS = ["<script>alert(1)</script>", "a b", "F-B", "/", "\t", "&amp;", "−1", "🍅", '"', "0-0-0", "\u202e", "# T1"]
 
 
-def odd_recipe() -> Recipe:
-    text, words = "".join(ODD_WORDS), []
-    for number, word in enumerate(ODD_WORDS):
+def odd_recipe(texts: list[str] = ODD_WORDS) -> Recipe:
+    text, words = "".join(texts), []
+    for number, word in enumerate(texts):
         start = words[-1].end if words else 0
         words.append(Word(start, start + len(word), "F-B" if number == 0 else "Ac-B" if number == 3 else "O"))
     line = Line(tuple(words), text)
@@ -137,15 +138,25 @@ def test_odd_characters_come_back_as_they_were(tmp_path):
     with Store(tmp_path / "annotations.db") as store:
         workspace = Workspace(store, folder)
         layer = take_in(workspace, folder)
-        for form in ("release", "text", "brat"):
+        for form in ("release", "brat"):
             export_layer(store, layer, tmp_path / form, form)
+        with pytest.raises(InvalidReleaseError, match=r"white space inside a word[\s\S]*Export a release instead"):
+            export_layer(store, layer, tmp_path / "text", "text")  # that format has spaces between words
         with LocalServer(workspace) as server:
             assert server.document(odd.id)["title"] == odd.title
             words = server.document(odd.id)["sections"][0]["lines"][0]["words"]
             assert [word["text"] for word in words] == ODD_WORDS
     assert next(read_release(tmp_path / "release")) == odd
-    assert read_text_files(tmp_path / "text" / odd.id) == replace(odd, id=odd.id)
     assert read_brat(tmp_path / "brat", odd) == odd
+
+
+def test_odd_words_without_spaces_come_back_from_the_tools_files(workspace, tmp_path):
+    odd = odd_recipe([word for word in ODD_WORDS if not set(word) & {" ", "\t"}])
+    layer = take_in(workspace, make_release(tmp_path / "odd", [odd], frames=False))
+    export_layer(workspace.store, layer, tmp_path / "text", "text")
+    assert read_text_files(tmp_path / "text" / odd.id) == odd
+    import_corpus("tool", tmp_path / "text", tmp_path / "again")
+    assert next(read_release(tmp_path / "again")) == odd
 
 
 def read_text_files(home: Path) -> Recipe:
@@ -231,7 +242,7 @@ def test_text_files_and_brat_hold_everything(release, workspace, tmp_path):
     with pytest.raises(OutputExistsError):
         export_layer(workspace.store, layer, tmp_path / "text", "text")
     export_layer(workspace.store, layer, tmp_path / "text", "text", only=[TEA.id], overwrite=True)
-    assert {path.name for path in (tmp_path / "text").iterdir()} == {TEA.id, "recipes.txt"}
+    assert {path.name for path in (tmp_path / "text").iterdir()} == {TEA.id, "recipes.txt", "release.json"}
 
 
 def test_without_text_only_a_release_can_be_written(workspace, tmp_path):
@@ -287,7 +298,7 @@ def test_a_folder_of_texts(release, workspace, tmp_path):
     imported = workspace.import_folder(release)
     assert imported.added == [SALAD.id, EGG.id]
     assert imported.skipped[0][0] == TEA.id and "instructions.txt" in imported.skipped[0][1]
-    assert workspace.store.recipe(EGG.id).instructions[1].text == EGG.instructions[1].text
+    assert workspace.store.known_recipe(EGG.id).instructions[1].text == EGG.instructions[1].text
 
 
 @pytest.fixture

@@ -352,5 +352,5 @@ def test_whatever_is_sent_is_done_or_refused(seed, data):
 
 
 def test_every_operation_has_a_name_and_a_meaning():
-    assert len(OPERATIONS) == len(set(OPERATIONS.values())) == 18
+    assert len(OPERATIONS) == len(set(OPERATIONS.values())) == 23
     assert all(kind.__doc__ for kind in OPERATIONS.values())

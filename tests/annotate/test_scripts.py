@@ -8,5 +8,6 @@ TESTS = sorted((Path(__file__).parent / "static").glob("*.test.mjs"))
 
 
 def test_modules():
-    assert [path.name for path in TESTS] == ["outbox.test.mjs", "predict.test.mjs", "word_selection.test.mjs"]
+    names = [path.name.removesuffix(".test.mjs") for path in TESTS]
+    assert names == ["markdown", "outbox", "predict", "word_selection"]
     run_node("--test", *TESTS)

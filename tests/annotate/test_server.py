@@ -53,7 +53,7 @@ def test_session(server):
     assert (session["annotator"], session["curating"], session["release"]) == ("alice", False, "release")
     assert {"name": "alice", "kind": "annotator"} in session["layers"]
     assert (session["tags"], session["labels"]) == (TAGS, LABELS)
-    assert session["steps"] == ["words", "flows", "frames"]
+    assert "steps" not in session  # pages know them
 
 
 def test_likely_labels_are_those_of_the_official_release(official):
@@ -90,8 +90,8 @@ def test_document(server):
         ("1-1-2", 5, 7, True),
         ("1-2-6", "none", 7, True),
     ]
-    # The cucumber was last seen after slicing (frame 3), the tomato after halving (5), the salt nowhere.
-    assert [entry["offer"] for entry in put] == [3, 5, None]
+    # The film was at 5 after halving, and at 7 after each object of this action.
+    assert [entry["offer"] for entry in put] == [5, 7, 7]
     mix = next(action for action in document["actions"] if action["action"] == "1-2-10")
     assert mix == {"action": "1-2-10", "linked": False, "traced": ["1-2-8"]}
     assert document["unconnected"] == ["0-0-1", "0-1-5", "0-2-1"]

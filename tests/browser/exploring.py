@@ -32,11 +32,11 @@ def check_accessible(page: Page) -> None:
 def wait_for_pictures(page: Page, selector: str, count: int) -> None:
     """Wait until so many pictures are drawn, by asking: a policy without eval forbids to wait for a condition."""
     expect(page.locator(selector)).to_have_count(count)
-    for picture in page.locator(selector).all():
+    for number in range(count):
+        picture = page.locator(selector).nth(number)
         picture.scroll_into_view_if_needed()
-        while not picture.evaluate("image => image.complete"):
-            page.wait_for_timeout(20)
-        assert picture.evaluate("image => image.naturalWidth") > 0
+        expect(picture).to_have_js_property("complete", True)
+        expect(picture).not_to_have_js_property("naturalWidth", 0)
 
 
 @contextmanager

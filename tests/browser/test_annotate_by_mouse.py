@@ -32,7 +32,8 @@ def test_from_bare_text_to_gold(page, server, cooked, tmp_path):
     gold = cooked.recipe
     page.goto(f"{server.url}/?layer=alice")
     page.get_by_role("link", name=gold.title).click()
-    assert page.locator("[data-entity]").count() == 0
+    expect(page.locator(".step-words")).to_be_visible()
+    expect(page.locator("[data-entity]")).to_have_count(0)
     annotate_words(page, gold)
     annotate_flows(page, gold)
     annotate_frames(page, gold)
@@ -64,7 +65,7 @@ def annotate_flows(page, gold):
 def annotate_frames(page, gold):
     expect(page.locator(".step-frames")).to_be_visible()
     rows = page.locator("[data-object]")
-    assert rows.count() == len(gold.state_changes)  # prepared by tracing the flows
+    expect(rows).to_have_count(len(gold.state_changes))  # prepared by tracing the flows
     for number, change in enumerate(gold.state_changes):
         rows.nth(number).click()
         set_side(page, "before", change.before)

@@ -1,11 +1,13 @@
 """Each step's tools: what a person can do with words, flows and frames, by mouse and by keys alone."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.annotate.serving import AnnotationServer
 from tests.browser.annotating import drag, draw_flow, entity, expect_saved, open_step, set_side, word
-from tests.making import SALAD, TEA, make_release
+from tests.making import EGG, SALAD, TEA, make_release
 
 REFUSED = "422 \\(Unprocessable"  # which the browser itself prints on the console
 LAYERS = ("keys", "words", "flows", "refused", "frames", "objects")
@@ -68,6 +70,42 @@ def test_a_recipe_by_keys_alone(page, blank):
     assert found == [("1-0-4", 1, "none"), ("1-0-6", 2, 3)]
 
 
+def test_a_flow_takes_a_handful_of_keys(page, blank):
+    """N begins at the next open entity and goes to its likely end; Enter takes the end, then the proposed label."""
+    for found in EGG.entities.values():
+        span = {"section": found.section, "line": found.line, "start": found.start_word, "end": found.end_word}
+        assert blank.save(EGG.id, {"op": "tag", **span, "tag": found.tag})[0] == 200
+    open_step(page, blank, EGG.id, "flows")
+    press = page.keyboard.press
+    for key in ("n", "Enter", "Enter") * 2:  # 卵 -> 卵, ２個 -> 卵
+        press(key)
+    expect(page.locator('.arc[data-flow="0-0-0>1-1-2:F-eq"]')).to_have_count(1)
+    expect(page.locator('.arc[data-flow="0-0-1>0-0-0:other-mod"]')).to_have_count(1)
+    for key in ("n", "n"):  # 水, then 適量
+        press(key)
+    expect(entity(page, "0-1-1")).to_have_class(re.compile("flow-start"))
+    for key in ("Enter", "Enter"):
+        press(key)
+    expect(page.locator('.arc[data-flow="0-1-1>0-1-0:other-mod"]')).to_have_count(1)
+    for key in ("n", "Enter", "Enter", "n", "j"):  # 水 -> 沸かし; 沸かし has a flow, but none starts there
+        press(key)
+    expect(page.locator('.arc[data-flow="1-0-2>1-0-4:Targ"]')).to_have_count(1)
+    expect(entity(page, "1-2-2")).to_be_focused()  # the next likely end, behind 茹で
+    for key in ("k", "Enter", "2"):
+        press(key)
+    expect(page.locator('.arc[data-flow="1-0-4>1-1-6:Targ"]')).to_have_count(1)
+    entity(page, "1-1-2").focus()
+    press("Enter")
+    press("/")
+    page.keyboard.type("茹")
+    expect(entity(page, "1-1-6")).to_have_class(re.compile("found"))
+    press("Enter")
+    expect(page.locator(".label-choice .proposed")).to_have_attribute("data-label", "Targ")
+    press("Enter")
+    expect(page.locator('.arc[data-flow="1-1-2>1-1-6:Targ"]')).to_have_count(1)
+    expect_saved(page)
+
+
 def test_focus_can_be_seen_and_help_opened(page, server):
     open_step(page, server, SALAD.id, "words", "keys")
     for _ in range(3):
@@ -75,7 +113,7 @@ def test_focus_can_be_seen_and_help_opened(page, server):
     width = page.evaluate("() => getComputedStyle(document.activeElement).outlineWidth")
     assert width == "3px"
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Help")
     expect(dialog).to_contain_text("undo")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
@@ -152,7 +190,7 @@ def test_unlikely_labels_are_dimmed_not_forbidden(page, server):
     entity(page, "0-2-0").click()  # F
     choice = page.locator(".label-choice")
     expect(choice.locator(".label-button:not(.unlikely)")).to_have_count(1)
-    assert "unlikely" in choice.locator('[data-label="Agent"]').get_attribute("class")
+    expect(choice.locator('[data-label="Agent"]')).to_contain_class("unlikely")
     choice.locator('[data-label="Agent"]').click()
     expect(page.locator('.arc[data-flow="0-2-1>0-2-0:Agent"]')).to_have_count(1)
     expect(page.locator(".open-entities")).not_to_contain_text("少々")
@@ -162,10 +200,10 @@ def test_frames_are_offered_checked_and_cleared(page, server, expected_complaint
     expected_complaints.append(REFUSED)
     open_step(page, server, SALAD.id, "frames", "frames")
     rows = page.locator("[data-object]")
-    rows.nth(2).click()  # 入れ: きゅうり, which was sliced before
+    rows.nth(2).click()  # 入れ: きゅうり; the tomato before it was halved until frame 5
     page.locator('.side-card[data-side="before"] [data-tool="clear"]').click()
     page.locator('[data-tool="offer"]').click()
-    expect(rows.nth(2).locator('[data-side="before"]')).to_have_attribute("data-value", "3")
+    expect(rows.nth(2).locator('[data-side="before"]')).to_have_attribute("data-value", "5")
     rows.nth(0).click()
     set_side(page, "before", 7)  # its after is 3
     expect(page.locator(".notices")).to_contain_text("must not come before")
@@ -175,7 +213,7 @@ def test_frames_are_offered_checked_and_cleared(page, server, expected_complaint
     page.locator('[data-tool="next"]').click()
     expect_saved(page)
     found = server.document(SALAD.id, "frames")["objects"]
-    assert (found[0]["before"], found[0]["after"], found[2]["before"]) == (None, None, 3)
+    assert (found[0]["before"], found[0]["after"], found[2]["before"]) == (None, None, 5)
 
 
 def test_the_large_view_follows_the_pointer(page, server):
@@ -192,7 +230,8 @@ def stamp(server):
 def test_objects_are_added_moved_and_removed(page, server):
     open_step(page, server, SALAD.id, "frames", "objects")
     rows = page.locator("[data-object]")
-    names = [name.text_content() for name in page.locator(".object-name").all()]
+    expect(rows.first).to_be_visible()
+    names = page.locator(".object-name").all_text_contents()
     rows.nth(2).click()
     page.get_by_role("button", name="Move down").click()
     expect(page.locator(".object-name").nth(3)).to_have_text(names[2])
@@ -211,14 +250,12 @@ def test_objects_are_added_moved_and_removed(page, server):
 def test_many_flows_do_not_hide_the_words(page, server):
     """Arcs lie behind the words: whatever is drawn, a click on an entity reaches it."""
     open_step(page, server, SALAD.id, "flows", "keys")
-    for found in SALAD.entities:
-        target = entity(page, found)
-        box = target.bounding_box()
-        point = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
-        hit = page.evaluate(
-            "([x, y]) => document.elementFromPoint(x, y).closest('[data-entity]')?.dataset.entity", point
-        )
-        assert hit == found
+    expect(page.locator(".arc")).not_to_have_count(0)
+    hits = page.locator(".text-scroller [data-entity]").evaluate_all("""all => all.map((one) => {
+        const box = one.getBoundingClientRect();
+        const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+        return [one.dataset.entity, hit.closest("[data-entity]")?.dataset.entity]; })""")
+    assert set(dict(hits)) == set(SALAD.entities) and all(found == hit for found, hit in hits)
 
 
 def test_drawing_by_drag_leaves_nothing_behind(page, server):
@@ -253,7 +290,8 @@ def test_fewer_frames_and_more(page, server):
     page.locator("[data-object]").first.click()  # frames 1 and 3
     page.get_by_role("button", name="Fewer frames").click()
     expect(page.locator(".zoom-said")).to_contain_text("0.7 s")
-    assert [int(each.get_attribute("data-number")) for each in shown.all()] == [1, 3, 5]
+    expect(shown).to_have_count(3)
+    assert shown.evaluate_all("all => all.map((one) => Number(one.dataset.number))") == [1, 3, 5]
     page.keyboard.press("+")
     expect(shown).to_have_count(len(SALAD.used_frames))
 

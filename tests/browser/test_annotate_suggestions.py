@@ -91,7 +91,7 @@ def test_importing_text(page, server):
     """Hostile text is imported as text, and cut into words that can be tagged at once."""
     dialog = open_import(page, server)
     dialog.get_by_label("Id of the recipe").fill("my-soup")
-    dialog.get_by_label("Title").fill("<img src=x onerror=window.hacked=1>")
+    dialog.get_by_label("Title").fill("玉ねぎ<img src=x onerror=window.hacked=1>")
     dialog.get_by_label("Ingredients").fill("玉ねぎ 1個")
     dialog.get_by_label("Instructions").fill("玉ねぎを切り、煮ます。")
     dialog.get_by_role("button", name="Import").first.click()

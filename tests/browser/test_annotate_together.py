@@ -3,17 +3,20 @@
 import pytest
 from playwright.sync_api import expect
 
+from recipeflow.annotate.document import annotated_document
+from recipeflow.annotate.items import list_items
 from tests.annotate.serving import AnnotationServer
 from tests.browser.annotating import entity, expect_saved, open_step, tag_words, word
-from tests.making import SALAD, TEA, make_release
+from tests.making import EGG, SALAD, TEA, make_release
 
+LAYERS = ("alice", "bob", "carol")
 CONFLICT = "409 \\(Conflict\\)"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("together")
-    layers = [option for name in ("alice", "bob", "carol") for option in ("--annotator", name)]
+    layers = [option for name in LAYERS for option in ("--annotator", name)]
     with AnnotationServer(make_release(folder / "r"), folder / "w.db", "--blank", "--curate", *layers) as server:
         yield server
 
@@ -106,13 +109,39 @@ def annotate_tea(server):
             assert server.save(TEA.id, operation, layer)[0] == 200
 
 
+def copy_annotation(server, recipe, layer):
+    """Give a blank layer the annotation of a recipe of the release."""
+    document = annotated_document(recipe)
+    items = [item.as_dict(document) for item in list_items(document).values()]
+    assert server.save(recipe.id, {"op": "accept", "origin": "a", "items": items}, layer)[0] == 200
+
+
+def test_gold_does_not_depend_on_the_order_of_clicks(page, server):
+    """Only erin's first, then what both have: her flows brought the entities that they need."""
+    for layer in ("dave", "erin"):
+        assert server.post("/api/layers", {"name": layer})[0] == 201
+        copy_annotation(server, EGG, layer)
+    for flow in EGG.flows[2:5]:
+        operation = {"op": "unflow", "start": flow.start, "end": flow.end, "label": flow.label}
+        assert server.save(EGG.id, operation, "dave")[0] == 200
+    page.goto(f"{server.url}/differences/{EGG.id}?first=dave&second=erin")
+    page.locator('[data-take-all="erin"]').click()
+    expect(page.locator('[data-take-all="erin"]')).to_be_disabled()
+    page.locator('[data-take-all="dave+erin"]').click()
+    expect(page.locator('[data-take-all="dave+erin"]')).to_be_disabled()
+    expect(page.locator(".notices .notice")).to_have_count(0)
+    gold = server.document(EGG.id, "gold")
+    assert len(gold["flows"]) == len(EGG.flows) and len(gold["entities"]) == len(EGG.entities)
+
+
 def test_agreement_differences_and_gold(page, server):
     annotate_tea(server)
     page.goto(f"{server.url}/agreement?first=alice&second=bob")
     row = page.locator('.agreement-table [data-measure="r-NE"]')
     expect(row).to_be_visible()
     found = server.get("/api/agreement?first=alice&second=bob")["agreement"]["r-NE"]
-    expect(row).to_contain_text(f"{found['precision'] * 100:.2f}")
+    shown = f"{100 * found['both'] / found['second']:.2f}"  # per cent already
+    expect(row.locator("td").first).to_have_text(shown)
     page.get_by_role("link", name=TEA.id).click()
     expect(page.locator(".entity.differs")).to_have_count(2)
     page.locator('[data-take-all="alice+bob"]').click()
@@ -123,3 +152,24 @@ def test_agreement_differences_and_gold(page, server):
     assert gold == {"0-0-0": "F", "1-0-4": "Ac", "1-0-6": "Ac"}
     page.get_by_role("link", name="Open gold in the editor").click()
     expect(entity(page, "1-0-6")).to_have_attribute("data-tag", "Ac")
+
+
+def test_what_gold_cannot_take_is_said_and_frames_are_shown(page, server):
+    """Two flows that contradict each other: the second would close a circle."""
+    for layer in ("fay", "gus"):
+        assert server.post("/api/layers", {"name": layer})[0] == 201
+        copy_annotation(server, TEA, layer)
+    assert server.save(TEA.id, {"op": "flow", "start": "1-0-4", "end": "1-0-6", "label": "Targ"}, "fay")[0] == 200
+    assert server.save(TEA.id, {"op": "flow", "start": "1-0-6", "end": "1-0-4", "label": "Targ"}, "gus")[0] == 200
+    key = server.document(TEA.id, "gus")["objects"][0]["key"]
+    assert server.save(TEA.id, {"op": "frame", "key": key, "side": "after", "value": 2}, "gus")[0] == 200
+    page.goto(f"{server.url}/differences/{TEA.id}?first=fay&second=gus")
+    picture = page.locator('[data-entry^="im:1-0-4/1-0-2:1:2"] [aria-label="After: frame 2"]')
+    expect(picture).to_be_visible()
+    assert "/api/sheets/" in picture.evaluate("(box) => box.style.backgroundImage")
+    page.locator('[data-take-all="fay"]').click()
+    expect(page.locator('[data-take-all="fay"]')).to_be_disabled()
+    page.locator('[data-take-all="gus"]').click()
+    expect(page.locator(".notices")).to_contain_text(
+        "1 left out of gold: 注ぎ → 冷やし  Targ: This would make a cycle"
+    )

@@ -109,8 +109,8 @@ def test_no_label_covers_another(page, address):
     page.evaluate(DRAW, many)
     assert page.locator(".arc-name").count() == 0  # too many to name at once
     page.evaluate("() => layer.focus(() => true)")
-    names = [name.bounding_box() for name in page.locator(".arc-name").all()]
-    boxes = [(box["x"], box["y"] + 4, box["x"] + box["width"], box["y"] + box["height"] - 4) for box in names]
+    names = page.locator(".arc-name").evaluate_all("all => all.map((name) => name.getBoundingClientRect())")
+    boxes = [(box["left"], box["top"] + 4, box["right"], box["bottom"] - 4) for box in names]
     assert len(boxes) > 5
     for i, one in enumerate(boxes):
         for other in boxes[:i]:

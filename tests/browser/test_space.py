@@ -1,5 +1,7 @@
 """The Space as it runs on the Hub: the real app in a process without this project, asked in a real browser."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -38,8 +40,12 @@ def search(space: Page) -> None:
     space.get_by_role("button", name="Search").click()
 
 
-def notes(space: Page) -> list[str]:
-    return [box.input_value() for box in space.locator("textarea[disabled]").all()]
+def expect_notes(space: Page, *texts: str) -> None:
+    """What each model says; an answer is drawn piece by piece."""
+    notes = space.locator("textarea[disabled]")
+    expect(notes).to_have_count(len(texts), timeout=ANSWER)
+    for number, text in enumerate(texts):
+        expect(notes.nth(number)).to_have_value(re.compile(text, re.DOTALL), timeout=ANSWER)
 
 
 def pictures(space: Page):
@@ -54,7 +60,7 @@ def test_an_example_is_asked_and_all_three_models_answer(space):
     search(space)
     expect(pictures(space)).to_have_count(15, timeout=ANSWER)
     space.wait_for_function("[...document.querySelectorAll('.grid-container img')].every(i => i.naturalWidth > 0)")
-    assert all("nearest of" in note and "The recipe's own" in note for note in notes(space))
+    expect_notes(space, *["nearest of.*The recipe's own"] * 3)
     expect(space.locator(".grid-container").first).to_contain_text("1. ")
 
 
@@ -64,8 +70,7 @@ def test_words_alone_are_asked_of_models_that_can_take_them(space):
         space.get_by_role("option").first.click()
     search(space)
     expect(pictures(space)).to_have_count(10, timeout=ANSWER)
-    words, picture, both = notes(space)
-    assert "nearest of" in words and "needs a picture" in picture and "only the words" in both
+    expect_notes(space, "nearest of", "needs a picture", "only the words")
 
 
 def test_unknown_words_and_missing_ones_are_reported(space):

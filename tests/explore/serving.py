@@ -32,5 +32,5 @@ class ExplorerServer:
     def stop(self) -> tuple[int, str]:
         """Stop it as a person would, and what it said at the end."""
         self.process.terminate()
-        said, _ = self.process.communicate(timeout=30)
+        said, _ = self.process.communicate(timeout=120)
         return self.process.returncode, said

@@ -40,6 +40,7 @@ def test_a_site_holds_everything(release, tmp_path):
         "name": "release",
         "source": "hand-made",
         "licence": "MIT",
+        "language": "ja",
         "tags": TAGS,
         "labels": LABELS,
         "stamp": None,

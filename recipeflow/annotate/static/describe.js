@@ -1,6 +1,6 @@
 // Operations and refusals in words, for tooltips, conflicts and notices.
 
-import { shownEntity } from "/shared/words.js";
+import { shownEntity, shownWords } from "/shared/words.js";
 
 import { Refusal } from "./api.js";
 import { hasSentence, t } from "./language.js";
@@ -28,7 +28,7 @@ export function entityText(view, id) {
  */
 export function wordsText(view, { section, line, start, end }) {
   const words = view.sections[section]?.lines[line]?.words.slice(start, end) ?? [];
-  return words.map((word) => word.text ?? "▯").join("");
+  return shownWords(words);
 }
 
 /**
@@ -47,7 +47,9 @@ export function describeOperation(view, operation) {
   if (operation.op === "frame") values.value = sideText(operation.value);
   if (operation.side) values.side = t(`side.${operation.side}`);
   if (operation.step) values.step = t(`step.${operation.step}`);
-  values.count = (operation.items ?? operation.keys ?? operation.changes ?? []).length;
+  if (operation.target) values.what = targetText(view, operation.target);
+  const several = [operation.items, operation.keys, operation.changes, operation.entities, operation.flows];
+  values.count = several.find(Array.isArray)?.length ?? 0;
   const name = operation.op === "done" && !operation.done ? "op.undone" : `op.${operation.op}`;
   return hasSentence(name) ? t(name, values) : operation.op;
 }
@@ -61,6 +63,20 @@ export function describeOperation(view, operation) {
 export function pairText(view, key) {
   const found = view.objects.find((pair) => pair.key === key);
   return found ? `${entityText(view, found.action)} / ${entityText(view, found.object)}` : key;
+}
+
+/**
+ * What a note is about: a word, a flow or a pair.
+ *
+ * @param {AnnotatedDocument} view
+ * @param {string} target
+ */
+export function targetText(view, target) {
+  const [kind, rest] = [target.slice(0, 2), target.slice(3)];
+  if (kind === "ne") return entityText(view, rest);
+  if (kind === "im") return pairText(view, rest.replace(/:(before|after)$/, ""));
+  const [, start, end, label] = /^([^>]*)>([^:]*):(.*)$/s.exec(rest) ?? [];
+  return `${entityText(view, start)} → ${entityText(view, end)} ${label}`;
 }
 
 /**

@@ -3,14 +3,18 @@
 
 import { element, replaceContent } from "/shared/dom.js";
 
+import { getJson, layerPath } from "./api.js";
 import { ConflictBanner } from "./conflicts.js";
-import { describeOperation, describeRefusal } from "./describe.js";
+import { describeOperation, describeProblem, describeRefusal } from "./describe.js";
 import { Guide } from "./guide.js";
+import { Guidelines } from "./guidelines.js";
+import { openHelp } from "./help.js";
 import { t } from "./language.js";
+import { whenReleased } from "./pressing.js";
 import { RecipesPage, chosenLayer } from "./page_recipes.js";
 import { STEPS, editorAddress, goTo, link, recipesAddress } from "./routes.js";
 import { Session } from "./session.js";
-import { Notices, isTyping, openHelp, topBar } from "./shell.js";
+import { Notices, isTyping, topBar } from "./shell.js";
 import { FlowsStep } from "./step_flows.js";
 import { FramesStep } from "./step_frames.js";
 import { WordsStep } from "./step_words.js";
@@ -39,6 +43,8 @@ export class Editor {
   tabs;
   /** @type {HTMLButtonElement} */
   markDone;
+  /** @type {HTMLButtonElement} */
+  nextRecipe;
 
   /**
    * @param {App} app
@@ -55,6 +61,8 @@ export class Editor {
     session.onChange = () => this.schedule();
     session.onRefusal = (refusal, operation) => this.showRefusal(refusal, operation);
     session.onEffects = (effects) => this.showEffects(effects);
+    this.redraw = () => !this.closed && this.draw();
+    this.guidelines = new Guidelines(() => this.makeRoom());
     this.keys = (event) => this.onKey(event);
     document.addEventListener("keydown", this.keys);
     this.drawFrame(route);
@@ -85,6 +93,11 @@ export class Editor {
     this.redo = icon("redo", "↷", () => this.session.redo());
     this.tabs = element("nav", { class: "steps", "aria-label": t("site.task") });
     this.markDone = element("button", { type: "button", class: "primary", on: { click: () => this.finishStep() } });
+    this.nextRecipe = element(
+      "button",
+      { type: "button", class: "primary", data: { tool: "next recipe" }, on: { click: () => this.openNext() } },
+      t("step.nextrecipe"),
+    );
     replaceContent(
       this.app.root,
       topBar(this.app, {
@@ -95,18 +108,26 @@ export class Editor {
             "←",
             element("span", { class: "visually-hidden" }, t("back.recipes")),
           ),
-          element("h1", { class: "recipe-name", lang: "ja", title: view.title ?? view.id }, view.title ?? view.id),
+          element("h1", { class: "recipe-name", lang: view.language, title: view.title || view.id }, view.title || view.id),
         ],
-        middle: [this.tabs, this.markDone],
+        middle: [this.tabs, this.markDone, this.nextRecipe],
         right: [
           this.status,
+          this.guidelines.button,
           this.undo,
           this.redo,
-          icon("help", "?", openHelp),
+          icon("help", "?", () => openHelp(this.app.server, this.stepName)),
           element("span", { class: "who" }, this.session.layer),
         ],
       }),
-      element("main", { class: "editor" }, this.conflict.element, this.notices.element, this.place),
+      element(
+        "main",
+        { class: "editor" },
+        this.conflict.element,
+        hasText(view) ? null : element("p", { class: "notice textless-notice" }, t("textless")),
+        this.notices.element,
+        this.place,
+      ),
     );
     this.guide = route.guided ? new Guide(this.session) : null;
   }
@@ -123,24 +144,32 @@ export class Editor {
       this.step.side,
       this.suggestions.element,
     );
-    replaceContent(this.place, this.step.main, side);
-    this.place.className = `step-place step-${route.step}`;
+    replaceContent(this.place, this.step.main, side, this.guidelines.element);
+    this.makeRoom();
     document.title = `${this.view.title ?? this.view.id} · ${t(`step.${route.step}`)}`;
-    this.update();
+    this.draw();
     if (this.step instanceof FlowsStep) this.step.opened();
+    if (route.at) this.step.goTo(route.at);
   }
 
-  /** Several changes within one frame are drawn once. */
+  /** The place of the step, with a column for the guidelines while they are open. */
+  makeRoom() {
+    this.place.className = `step-place step-${this.stepName} ${this.guidelines.isOpen ? "with-guidelines" : ""}`;
+  }
+
+  /** Several changes within one frame are drawn once, and never under a pressed button. */
   schedule() {
     if (this.scheduled) return;
     this.scheduled = true;
     queueMicrotask(() => {
       this.scheduled = false;
-      if (!this.closed) this.update();
+      if (this.closed) return;
+      this.drawStatus();
+      whenReleased(this.redraw);
     });
   }
 
-  update() {
+  draw() {
     this.drawStatus();
     this.conflict.update();
     if (this.drawnView === this.view && this.drawnStep === this.step) return;
@@ -200,6 +229,22 @@ export class Editor {
     const last = this.stepName === STEPS.at(-1);
     replaceContent(this.markDone, finished ? t("step.unmark") : t(last ? "step.mark" : "step.next"));
     this.markDone.classList.toggle("primary", !finished);
+    this.nextRecipe.hidden = !(last && finished);
+  }
+
+  /** The next recipe of the list with something left to do, going round. */
+  async openNext() {
+    const { layer, recipe } = this.session;
+    try {
+      const { recipes } = await getJson(`${layerPath(layer)}/recipes`);
+      const at = recipes.findIndex((each) => each.id === recipe);
+      const round = [...recipes.slice(at + 1), ...recipes.slice(0, at)];
+      const next = round.find((each) => STEPS.some((step) => !each.done[step]));
+      if (next) goTo(editorAddress(next.id, STEPS.find((step) => !next.done[step]), layer));
+      else this.notices.show(t("step.nextrecipe.none"));
+    } catch (problem) {
+      this.notices.show(describeProblem(problem), "bad");
+    }
   }
 
   finishStep() {
@@ -238,7 +283,8 @@ export class Editor {
     const handled =
       (command && key === "z" && (event.shiftKey ? this.session.redo() : this.session.undo(), true)) ||
       (command && key === "y" && (this.session.redo(), true)) ||
-      (!command && event.key === "?" && (openHelp(), true)) ||
+      (!command && event.key === "?" && (openHelp(this.app.server, this.stepName), true)) ||
+      (!command && key === "g" && (this.guidelines.toggle(), true)) ||
       (!command && event.key === "[" && (this.turnTo(-1), true)) ||
       (!command && event.key === "]" && (this.turnTo(1), true)) ||
       (!command && !event.altKey && this.step.onKey(event));
@@ -251,4 +297,9 @@ export class Editor {
     this.step.close();
     this.session.close();
   }
+}
+
+/** Whether a recipe has text; the official annotations alone have only the lengths of words. */
+function hasText(view) {
+  return view.sections.some(({ lines }) => lines.some((line) => line.text !== null));
 }

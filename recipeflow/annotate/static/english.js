@@ -1,6 +1,9 @@
 // The interface in English.
 
+import { englishReview } from "./english_review.js";
+
 export const english = {
+  ...englishReview,
   "site.name": "Visual Recipe Flow",
   "site.task": "Annotation",
   "language.switch": "日本語",
@@ -16,6 +19,10 @@ export const english = {
   "step.mark": "Mark step as done",
   "step.unmark": "Step is done: reopen",
   "step.next": "Done, next step",
+  "step.nextrecipe": "Next recipe →",
+  "step.nextrecipe.none": "All recipes are done.",
+  textless:
+    "This release has no text: each ▯ stands for one character of a word. `vrf download` fetches the text of the official recipes; annotate the folder that it writes.",
   "section.ingredients": "Ingredients",
   "section.instructions": "Instructions",
 
@@ -64,13 +71,25 @@ export const english = {
   "recipes.unsent": "{count} change(s) not saved yet",
   "recipes.done": "done",
   "recipes.totals":
-    "{recipes} recipes. Done: words {words}, flows {flows}, frames {frames}. Made by hand: {human}; accepted from suggestions: {accepted}.",
+    "{recipes} recipes. Done: words {words}, flows {flows}, frames {frames}. Made by hand: {human}; accepted from suggestions: {accepted}. Unsure: {unsure}.",
   "recipes.none": "No recipe matches.",
   "recipes.guide": "Guided first recipe",
   "recipes.import": "Import…",
   "recipes.export": "Export",
   "recipes.agreement": "Agreement",
   "recipes.gold": "gold (curated)",
+
+  "recipe.menu": "More for {title}",
+  "recipe.rename": "Rename…",
+  "recipe.replace": "Replace the text…",
+  "recipe.delete": "Delete…",
+  "recipe.rename.done": "“{title}” was renamed.",
+  "recipe.replace.done": "The text of “{title}” was replaced; its annotations are with the old text.",
+  "recipe.delete.done": "“{title}” was deleted, with its annotations.",
+  "recipe.replace.why":
+    "The new text begins without annotations, for every annotator. Undo brings the old text back with all of them.",
+  "recipe.delete.why":
+    "“{title}” and its annotations by every annotator will no longer be listed or exported. Undo brings them back.",
 
   "export.release": "Release folder (zip)",
   "export.text": "Text files of the original tool (zip)",
@@ -98,6 +117,9 @@ export const english = {
   "words.split": "Split here",
   "words.shrink": "Keep only this part",
   "words.tags": "Tags",
+  "words.cut": "Cut the word:",
+  "words.cut.at": "Cut into {before} and {after}",
+  "words.join": "Join into one word",
 
   "flows.hint": "Click where a flow starts, then where it ends; or drag from one to the other.",
   "flows.from": "From {start}: now click where it ends.",
@@ -111,6 +133,7 @@ export const english = {
   "flows.show": "Shown labels",
   "flows.open": "Without a flow ({count})",
   "flows.open.none": "Every entity has a flow.",
+  "flows.find": "Find an entity (/)",
   "flows.here": "Flows of {entity}",
 
   "frames.hint": "Click a frame, then Before or After.",
@@ -121,7 +144,7 @@ export const english = {
   "frames.use": "{side}: frame {number}",
   "frames.hidden": "Not visible",
   "frames.clear": "Clear",
-  "frames.offer": "Before: frame {number}, the previous action's after",
+  "frames.offer": "Before: frame {number}, most likely",
   "frames.nextopen": "Next open object",
   "frames.alldone": "All objects are set.",
   "frames.progress": "{set} of {objects} set",
@@ -167,6 +190,8 @@ export const english = {
   "op.reshape": "change the words of “{entity}”",
   "op.split": "split “{entity}”",
   "op.remove": "remove the tag of “{entity}”",
+  "op.cut": "cut a word",
+  "op.join": "join words",
   "op.flow": "flow {start} → {end} ({label})",
   "op.unflow": "delete the flow {start} → {end} ({label})",
   "op.relabel": "flow {start} → {end}: {label} to {to}",
@@ -187,6 +212,9 @@ export const english = {
   "refused.title": "Not done: {what}.",
   "refused.overlap": "These words overlap “{entity}” in part. Select all of it, or remove it first.",
   "refused.span": "The line has no such words.",
+  "refused.cut": "The word cannot be cut there.",
+  "refused.join": "These words belong to two entities (“{entity}” is one). Remove one of them first.",
+  "refused.words": "Its line is divided into other words.",
   "refused.no_entity": "That entity no longer exists.",
   "refused.self_loop": "A flow cannot start and end at the same entity.",
   "refused.duplicate": "This flow is already there.",
@@ -234,6 +262,7 @@ export const english = {
   "differences.flow": "Flows",
   "differences.image": "Frames",
   "differences.none": "none",
+  "differences.skipped": "{count} left out of gold:",
   "differences.text": "Side by side",
 
   "guide.title": "Your first recipe",
@@ -251,6 +280,9 @@ export const english = {
   "guide.frames.hidden": "Mark what the film never shows as “Not visible” (N).",
   "guide.frames.done": "Press J for the next open object, until all are set.",
 
+  "help.title": "Help",
+  "help.tags": "Tags of words",
+  "help.labels": "Labels of flows: start → end",
   "keys.title": "Keys",
   "keys.everywhere": "Everywhere",
   "keys.undo": "undo",
@@ -261,10 +293,14 @@ export const english = {
   "keys.words.move": "move from word to word",
   "keys.words.extend": "select several words",
   "keys.words.tag": "tag the selection",
+  "keys.words.cut": "cut the word; arrow keys choose where, Enter cuts",
+  "keys.words.join": "join the selected words into one",
   "keys.words.remove": "remove the tag",
   "keys.words.split": "split before the marked word",
   "keys.flows.move": "move from entity to entity",
-  "keys.flows.pick": "choose start, then end",
+  "keys.flows.pick": "choose start, then end, then the proposed label",
+  "keys.flows.next": "begin at the next entity from which no flow starts",
+  "keys.flows.find": "find an entity by its first letters",
   "keys.flows.label": "choose a label",
   "keys.flows.delete": "delete the chosen flow",
   "keys.frames.move": "previous / next frame",

@@ -5,9 +5,11 @@ import { element, replaceContent } from "/shared/dom.js";
 
 import { entityText } from "./describe.js";
 import { t } from "./language.js";
+import { noteOn, noteSentence } from "./note_tools.js";
+import { flowTarget } from "./predict_notes.js";
 import { keepFocus } from "./shell.js";
 
-/** @import { AnnotatedDocument, AnnotatedFlow } from "./types.js" */
+/** @import { AnnotatedDocument, AnnotatedFlow, Note } from "./types.js" */
 
 export class FlowList {
   /** @type {AnnotatedDocument} */
@@ -74,15 +76,18 @@ export class FlowList {
     const old = this.drawnRows;
     this.drawnRows = new Map(
       this.shown.map((flow) => {
-        const stamp = `${flowKey(flow)} ${nameOfEntity(flow.start)} ${nameOfEntity(flow.end)} ${flow.pending}`;
-        return [stamp, old.get(stamp) ?? flowRow(flow, nameOfEntity)];
+        const note = noteOn(view, flowTarget(flow));
+        const said = note ? noteSentence(note) : "";
+        const stamp = `${flowKey(flow)} ${nameOfEntity(flow.start)} ${nameOfEntity(flow.end)} ${flow.pending} ${said}`;
+        return [stamp, old.get(stamp) ?? flowRow(flow, nameOfEntity, view.language, note)];
       }),
     );
     keepFocus(this.rows, () => this.rows.replaceChildren(...this.drawnRows.values()));
   }
 }
 
-function flowRow(flow, nameOfEntity) {
+/** @type {(flow: AnnotatedFlow, nameOfEntity: (id: string) => string, lang: string, note: Note | null) => HTMLElement} */
+function flowRow(flow, nameOfEntity, lang, note) {
   const text = `${nameOfEntity(flow.start)} → ${nameOfEntity(flow.end)}`;
   return element(
     "li",
@@ -90,7 +95,8 @@ function flowRow(flow, nameOfEntity) {
     element(
       "button",
       { type: "button", class: "quiet flow-row", data: { key: `flow ${flowKey(flow)}` } },
-      element("span", { class: "flow-text", lang: "ja" }, text),
+      element("span", { class: "flow-text", lang }, text),
+      note ? element("span", { class: "note-flag", title: noteSentence(note) }, note.unsure ? "?" : "✎") : null,
       element("b", { class: `flow-label label-${flow.label}` }, flow.label),
     ),
     element(

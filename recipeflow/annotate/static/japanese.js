@@ -1,6 +1,9 @@
 // The interface in Japanese.
 
+import { japaneseReview } from "./japanese_review.js";
+
 export const japanese = {
+  ...japaneseReview,
   "site.name": "Visual Recipe Flow",
   "site.task": "アノテーション",
   "language.switch": "English",
@@ -16,6 +19,10 @@ export const japanese = {
   "step.mark": "この作業を完了にする",
   "step.unmark": "完了済み:再開する",
   "step.next": "完了して次へ",
+  "step.nextrecipe": "次のレシピ →",
+  "step.nextrecipe.none": "すべてのレシピが完了しました。",
+  textless:
+    "このリリースには本文がありません。▯ は 1 文字を表します。公式レシピの本文は `vrf download` で取得できます。取得したフォルダを開いてください。",
   "section.ingredients": "材料",
   "section.instructions": "手順",
 
@@ -63,13 +70,24 @@ export const japanese = {
   "recipes.unsent": "未保存の変更 {count}件",
   "recipes.done": "完了",
   "recipes.totals":
-    "レシピ {recipes}件。完了:単語 {words}、フロー {flows}、フレーム {frames}。手作業 {human}件、候補から採用 {accepted}件。",
+    "レシピ {recipes}件。完了:単語 {words}、フロー {flows}、フレーム {frames}。手作業 {human}件、候補から採用 {accepted}件。自信なし {unsure}件。",
   "recipes.none": "該当するレシピがありません。",
   "recipes.guide": "はじめてのレシピ(ガイド付き)",
   "recipes.import": "取り込み…",
   "recipes.export": "書き出し",
   "recipes.agreement": "一致度",
   "recipes.gold": "gold(正解)",
+
+  "recipe.menu": "{title} の操作",
+  "recipe.rename": "名前を変更…",
+  "recipe.replace": "本文を差し替え…",
+  "recipe.delete": "削除…",
+  "recipe.rename.done": "「{title}」の名前を変更しました。",
+  "recipe.replace.done": "「{title}」の本文を差し替えました。注釈は元の本文に残っています。",
+  "recipe.delete.done": "「{title}」を注釈ごと削除しました。",
+  "recipe.replace.why":
+    "新しい本文は、どの作業者の注釈もない状態で始まります。「元に戻す」で元の本文と注釈に戻ります。",
+  "recipe.delete.why": "「{title}」と全作業者の注釈が、一覧と書き出しから外れます。「元に戻す」で戻せます。",
 
   "export.release": "リリースフォルダ(zip)",
   "export.text": "元のツールのテキスト形式(zip)",
@@ -97,6 +115,9 @@ export const japanese = {
   "words.split": "ここで分割",
   "words.shrink": "この部分だけ残す",
   "words.tags": "タグ",
+  "words.cut": "単語を切る:",
+  "words.cut.at": "{before} と {after} に分ける",
+  "words.join": "1 語にまとめる",
 
   "flows.hint": "始点をクリックし、次に終点をクリックします。ドラッグでも引けます。",
   "flows.from": "始点:{start}。終点をクリックしてください。",
@@ -110,6 +131,7 @@ export const japanese = {
   "flows.show": "表示するラベル",
   "flows.open": "フローのない語({count})",
   "flows.open.none": "すべての語にフローがあります。",
+  "flows.find": "エンティティを探す (/)",
   "flows.here": "{entity} のフロー",
 
   "frames.hint": "フレームをクリックし、「前」か「後」を選びます。",
@@ -120,7 +142,7 @@ export const japanese = {
   "frames.use": "{side}:フレーム {number}",
   "frames.hidden": "映っていない",
   "frames.clear": "消す",
-  "frames.offer": "前:フレーム {number}(直前の動作の「後」)",
+  "frames.offer": "前:フレーム {number}(最有力候補)",
   "frames.nextopen": "次の未設定へ",
   "frames.alldone": "すべて設定済みです。",
   "frames.progress": "{objects}件中 {set}件設定済み",
@@ -166,6 +188,8 @@ export const japanese = {
   "op.reshape": "「{entity}」の範囲を変える",
   "op.split": "「{entity}」を分割",
   "op.remove": "「{entity}」のタグを削除",
+  "op.cut": "単語を切る",
+  "op.join": "単語をまとめる",
   "op.flow": "フロー {start} → {end}({label})",
   "op.unflow": "フロー {start} → {end}({label})を削除",
   "op.relabel": "フロー {start} → {end}:{label} を {to} に",
@@ -186,6 +210,9 @@ export const japanese = {
   "refused.title": "できませんでした:{what}。",
   "refused.overlap": "「{entity}」と一部だけ重なっています。全体を選ぶか、先に削除してください。",
   "refused.span": "その行にそのような単語はありません。",
+  "refused.cut": "その位置では単語を切れません。",
+  "refused.join": "二つのエンティティにまたがっています(一つは「{entity}」)。先に一方を削除してください。",
+  "refused.words": "この行は単語の切り方が違います。",
   "refused.no_entity": "その語はもうありません。",
   "refused.self_loop": "同じ語から同じ語へのフローは引けません。",
   "refused.duplicate": "このフローは既にあります。",
@@ -233,6 +260,7 @@ export const japanese = {
   "differences.flow": "フロー",
   "differences.image": "フレーム",
   "differences.none": "なし",
+  "differences.skipped": "gold に入らなかったもの {count} 件:",
   "differences.text": "並べて表示",
 
   "guide.title": "はじめてのレシピ",
@@ -250,6 +278,9 @@ export const japanese = {
   "guide.frames.hidden": "映像に出てこないものは「映っていない」(N キー)。これも答えです。",
   "guide.frames.done": "J キーで次の未設定へ。すべて設定するまで続けます。",
 
+  "help.title": "ヘルプ",
+  "help.tags": "単語のタグ",
+  "help.labels": "フローのラベル(始点 → 終点)",
   "keys.title": "キー操作",
   "keys.everywhere": "共通",
   "keys.undo": "元に戻す",
@@ -260,10 +291,14 @@ export const japanese = {
   "keys.words.move": "単語を移動",
   "keys.words.extend": "複数の単語を選ぶ",
   "keys.words.tag": "選択にタグを付ける",
+  "keys.words.cut": "単語を切る(矢印キーで位置を選び Enter)",
+  "keys.words.join": "選んだ単語を 1 語にまとめる",
   "keys.words.remove": "タグを削除",
   "keys.words.split": "印の単語の前で分割",
   "keys.flows.move": "語を移動",
-  "keys.flows.pick": "始点、次に終点を選ぶ",
+  "keys.flows.pick": "始点、終点、提示されたラベルの順に選ぶ",
+  "keys.flows.next": "フローがまだ出ていない次の語から始める",
+  "keys.flows.find": "最初の文字でエンティティを探す",
   "keys.flows.label": "ラベルを選ぶ",
   "keys.flows.delete": "選んだフローを削除",
   "keys.frames.move": "前 / 次のフレーム",
@@ -276,33 +311,4 @@ export const japanese = {
   "keys.frames.clear": "前後とも消す",
   "keys.frames.open": "次の未設定へ",
   "keys.frames.zoom": "粗く / 細かく",
-};
-
-/** The tags and labels, whose English names the server sends. */
-export const japaneseNames = {
-  tags: {
-    F: "食材",
-    T: "道具",
-    D: "時間",
-    Q: "分量",
-    Ac: "人の動作",
-    Af: "食材の変化",
-    Sf: "食材の状態",
-    St: "道具の状態",
-  },
-  labels: {
-    Agent: "動作主",
-    Targ: "対象",
-    Dest: "行き先",
-    "T-comp": "道具で",
-    "F-comp": "食材で",
-    "F-eq": "同じ食材",
-    "F-part-of": "食材の一部",
-    "F-set": "食材の集まり",
-    "T-eq": "同じ道具",
-    "T-part-of": "道具の一部",
-    "A-eq": "同じ動作",
-    "V-tm": "タイミング",
-    "other-mod": "その他の修飾",
-  },
 };

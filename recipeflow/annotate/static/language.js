@@ -1,7 +1,9 @@
 // The language of the interface: English or Japanese, remembered in this browser.
 
+import { japaneseNames } from "/shared/names.js";
+
 import { english } from "./english.js";
-import { japanese, japaneseNames } from "./japanese.js";
+import { japanese } from "./japanese.js";
 
 const DICTIONARIES = { en: english, ja: japanese };
 const KEPT = "vrf-language";

@@ -5,6 +5,8 @@ import { element, replaceContent } from "/shared/dom.js";
 import { getJson } from "./api.js";
 import { describeProblem } from "./describe.js";
 import { EditorPage } from "./editor.js";
+import { FindPage } from "./page_find.js";
+import { TimesPage } from "./page_times.js";
 import { AgreementPage } from "./page_agreement.js";
 import { DifferencesPage } from "./page_differences.js";
 import { openGuide } from "./guide.js";
@@ -21,6 +23,8 @@ const PAGES = {
   agreement: AgreementPage,
   differences: DifferencesPage,
   guide: openGuide,
+  find: FindPage,
+  times: TimesPage,
 };
 
 /**

@@ -6,6 +6,7 @@ import { shownEntity } from "/shared/words.js";
 import { entityText, sideText } from "./describe.js";
 import { showThumbnail } from "./filmstrip.js";
 import { t } from "./language.js";
+import { noteOn, noteSentence } from "./note_tools.js";
 import { keepFocus, openDialog } from "./shell.js";
 
 /** @import { Session } from "./session.js" */
@@ -64,7 +65,8 @@ export class ObjectList {
       entityText(this.view, id),
     );
     const isCurrent = action.action === current.action;
-    const name = JSON.stringify([action, pairs, texts, number, isCurrent ? current.key : false]);
+    const notes = this.view.notes.filter(({ target }) => target.startsWith(`im:${action.action}/`));
+    const name = JSON.stringify([action, pairs, texts, notes, number, isCurrent ? current.key : false]);
     return [name, old.get(name) ?? this.group(this.view, action, pairs, current, number)];
   }
 
@@ -80,7 +82,7 @@ export class ObjectList {
         on: { click: () => this.onChoose(action, pairs[0]?.key ?? null) },
       },
       element("span", { class: "soft" }, number + 1),
-      element("span", { class: "entity tag-Ac", lang: "ja" }, name),
+      element("span", { class: "entity tag-Ac", lang: view.language }, name),
       linked ? null : element("span", { class: "soft small" }, t("frames.edited")),
     );
     const rows = pairs.map((pair, i) => this.row(view, pair, i, pairs.length, pair.key === current.key));
@@ -110,10 +112,15 @@ export class ObjectList {
       element("span", { class: open ? "object-state" : "object-state done", "aria-hidden": "true" }, open ? "○" : "✓"),
       element(
         "span",
-        { class: "object-name", lang: "ja" },
+        { class: "object-name", lang: view.language },
         name,
         pair.traced ? null : element("small", { class: "soft", title: t("frames.untraced") }, " ∗"),
       ),
+      ["before", "after"].map((side) => {
+        const note = noteOn(view, `im:${pair.key}:${side}`);
+        const title = note && `${t(`frames.${side}`)}: ${noteSentence(note)}`;
+        return note ? element("span", { class: "note-flag", title }, note.unsure ? "?" : "✎") : null;
+      }),
       sides,
     );
     const small = (key, sign, operation, disabled) =>
@@ -192,7 +199,7 @@ export class ObjectList {
     const button = (id, text, tag) =>
       element(
         "button",
-        { type: "button", lang: "ja", data: { choose: id ?? "" }, on: { click: () => choose(id) } },
+        { type: "button", lang: view.language, data: { choose: id ?? "" }, on: { click: () => choose(id) } },
         text,
         tag ? element("span", { class: `tag-sample tag-${tag}` }, tag) : null,
       );

@@ -73,7 +73,7 @@ async function compare(first, second) {
       `/api/agreement?first=${encodeURIComponent(first)}&second=${encodeURIComponent(second)}`,
     );
     const recipes = found.recipes.map((id) =>
-      element("li", {}, link(differencesAddress(id, first, second), { lang: "ja" }, id)),
+      element("li", {}, link(differencesAddress(id, first, second), {}, id)),
     );
     return [
       element("p", { class: "soft" }, t("agreement.recipes", { count: found.recipes.length })),
@@ -92,7 +92,7 @@ async function compare(first, second) {
 }
 
 function table(rows, name) {
-  const percent = (value) => (value === null || value === undefined ? "–" : (value * 100).toFixed(2));
+  const percent = (value) => (value === null || value === undefined ? "–" : value.toFixed(2));
   const heads = ["measure", "precision", "recall", "f", "both", "counts"].map((head, i) =>
     element("th", { scope: "col", class: i ? "number" : "" }, t(`agreement.${head}`)),
   );

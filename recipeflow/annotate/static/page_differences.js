@@ -6,13 +6,17 @@ import { recipeText } from "/shared/words.js";
 
 import { documentPath, getJson, postJson } from "./api.js";
 import { ConflictBanner } from "./conflicts.js";
-import { describeRefusal } from "./describe.js";
+import { describeRefusal, sideText, targetText } from "./describe.js";
+import { showThumbnail } from "./filmstrip.js";
 import { t } from "./language.js";
+import { notesBy } from "./note_tools.js";
+import { whenReleased } from "./pressing.js";
 import { AgreementPage } from "./page_agreement.js";
 import { agreementAddress, editorAddress, link } from "./routes.js";
 import { Session } from "./session.js";
 import { Notices, keepFocus, topBar } from "./shell.js";
 import { suggestionText } from "./suggestions.js";
+import { takeOperation } from "./taking.js";
 
 /** @import { AnnotatedDocument, App, Item, Page, Route } from "./types.js" */
 
@@ -47,9 +51,11 @@ class Differences {
     this.notices = new Notices();
     this.conflict = new ConflictBanner(gold);
     this.lists = element("div", { class: "stack" });
+    this.redraw = () => this.draw();
     this.state = element("span", { class: "save-state", role: "status" });
     this.gold.onChange = () => this.onGold();
-    this.gold.onRefusal = (refusal) => this.notices.show(describeRefusal(this.gold.view, refusal), "bad");
+    this.gold.onRefusal = (refusal) => this.showRefusal(refusal);
+    this.gold.onEffects = (effects) => this.showSkipped(effects.skipped ?? []);
     this.drawFrame();
   }
 
@@ -58,7 +64,7 @@ class Differences {
     this.found = await getJson(
       `/api/differences/${encodeURIComponent(recipe)}?first=${encodeURIComponent(first)}&second=${encodeURIComponent(second)}`,
     );
-    this.draw();
+    whenReleased(this.redraw);
   }
 
   /** After something was taken, ask again what gold has. */
@@ -69,6 +75,25 @@ class Differences {
     replaceContent(this.state, t(state === "waiting" ? "waiting" : state, { count: this.gold.outbox.queue.length }));
     if (state === "saved" && this.found && this.gold.confirmed.revision !== this.found.gold.revision)
       await this.load();
+  }
+
+  showRefusal(refusal) {
+    if (refusal.detail.skipped?.length) this.showSkipped(refusal.detail.skipped);
+    else this.notices.show(describeRefusal(this.gold.view, refusal), "bad");
+  }
+
+  /** Say what was left out of gold, and why; what is there already is no loss. */
+  showSkipped(skipped) {
+    const lost = skipped.filter(({ code }) => code !== "unchanged");
+    if (!lost.length) return;
+    const known = [...this.found.both, ...this.found.only_first, ...this.found.only_second];
+    const rows = lost.map(({ key, code, detail, reason }) => {
+      const entry = known.find((each) => each.key === key);
+      const view = this.found.only_second.includes(entry) ? this.other : this.one;
+      const why = describeRefusal(this.gold.view, { code, detail, message: reason });
+      return `${entry ? suggestionText(view, entry) : key}: ${why}`;
+    });
+    this.notices.show(`${t("differences.skipped", { count: lost.length })} ${rows.join(" ")}`, "bad");
   }
 
   drawFrame() {
@@ -84,7 +109,7 @@ class Differences {
             "←",
             element("span", { class: "visually-hidden" }, t("agreement.title")),
           ),
-          element("h1", { lang: "ja" }, t("differences.title", { recipe: this.one.title ?? recipe })),
+          element("h1", { lang: this.one.language }, t("differences.title", { recipe: this.one.title || recipe })),
         ],
         right: [this.state, link(editorAddress(recipe, "words", GOLD), { class: "button" }, t("differences.gold"))],
       }),
@@ -119,20 +144,13 @@ class Differences {
 
   draw() {
     const { first, second } = this.route;
+    const { both, only_first, only_second, gold, notes } = this.found;
+    const [inFirst, inSecond] = [new Set(gold.first), new Set(gold.second)];
+    const title = (layer, entries) => t("differences.only", { layer, count: entries.length });
     const columns = [
-      [
-        t("differences.only", { layer: first, count: this.found.only_first.length }),
-        this.found.only_first,
-        first,
-        this.one,
-      ],
-      [t("differences.both", { count: this.found.both.length }), this.found.both, `${first}+${second}`, this.one],
-      [
-        t("differences.only", { layer: second, count: this.found.only_second.length }),
-        this.found.only_second,
-        second,
-        this.other,
-      ],
+      [title(first, only_first), only_first, first, this.one, inFirst, notes.only_first],
+      [t("differences.both", { count: both.length }), both, `${first}+${second}`, this.one, inFirst, notes.both],
+      [title(second, only_second), only_second, second, this.other, inSecond, notes.only_second],
     ];
     keepFocus(this.lists, () =>
       replaceContent(
@@ -142,12 +160,28 @@ class Differences {
           { class: "difference-columns" },
           columns.map((column) => this.column(...column)),
         ),
+        this.otherNotes(notes.others),
       ),
     );
   }
 
-  column(title, entries, origin, view) {
-    const taken = new Set(this.found.gold.keys);
+  /** Notes on what neither list has, such as an image that nobody chose. */
+  otherNotes(notes) {
+    if (!notes.length) return null;
+    const rows = notes.map((note) => {
+      const view = note.by === "first" ? this.one : this.other;
+      const about = element("span", { lang: view.language }, targetText(view, note.target));
+      return element("li", {}, about, notesBy([note], this.route));
+    });
+    return element(
+      "section",
+      { class: "panel stack other-notes" },
+      element("h2", {}, t("differences.notes")),
+      element("ul", { class: "plain" }, rows),
+    );
+  }
+
+  column(title, entries, origin, view, taken, notes) {
     const open = entries.filter((entry) => !taken.has(entry.key));
     const all = element(
       "button",
@@ -156,7 +190,7 @@ class Differences {
         class: "small",
         disabled: open.length === 0,
         data: { key: `all ${origin}`, takeAll: origin },
-        on: { click: () => this.take(open, origin) },
+        on: { click: () => this.take(open, origin, view) },
       },
       t("differences.take.all"),
     );
@@ -168,7 +202,7 @@ class Differences {
           ? element(
               "ul",
               { class: "plain" },
-              mine.map((entry) => this.row(entry, origin, view, taken)),
+              mine.map((entry) => this.row(entry, origin, view, taken, notes)),
             )
           : element("p", { class: "soft small" }, t("differences.none")),
       ];
@@ -181,34 +215,50 @@ class Differences {
     );
   }
 
-  row(entry, origin, view, taken) {
+  row(entry, origin, view, taken, notes) {
     const button = element(
       "button",
       {
         type: "button",
         class: "small",
         data: { key: `take ${origin} ${entry.key}` },
-        on: { click: () => this.take([entry], origin) },
+        on: { click: () => this.take([entry], origin, view) },
       },
       t("differences.take"),
     );
     return element(
       "li",
       { class: "suggestion", data: { entry: entry.key } },
-      element("div", { lang: "ja" }, suggestionText(view, entry)),
+      element(
+        "div",
+        { lang: view.language },
+        suggestionText(view, entry),
+        entry.kind === "image" ? pictures(view, entry) : null,
+        notesBy(notes[entry.key] ?? [], this.route),
+      ),
       taken.has(entry.key) ? element("span", { class: "good small" }, `✓ ${t("differences.taken")}`) : button,
     );
   }
 
-  /** Words go first, then flows, then frames: each needs what comes before it. */
-  take(entries, origin) {
-    const items = KINDS.flatMap((kind) => entries.filter((entry) => entry.kind === kind)).map(
-      ({ key, kind, item }) => ({ key, kind, item }),
-    );
-    this.gold.do({ op: "accept", origin, items, replace: true });
+  take(entries, origin, view) {
+    this.gold.do(takeOperation(entries, view, this.gold.view, origin));
   }
 
   close() {
     this.gold.close();
   }
+}
+
+/** The frames of an entry, before and after. */
+function pictures({ frames }, { item }) {
+  if (!frames) return null;
+  const boxes = ["before", "after"].map((side) => {
+    const value = item[side];
+    const label = `${t(`frames.${side}`)}: ${sideText(value)}`;
+    const box = element("span", { class: "side-picture", role: "img", "aria-label": label, title: label });
+    if (typeof value === "number") return showThumbnail(box, frames, value, 128, 72);
+    box.textContent = value === "none" ? "∅" : "–";
+    return box;
+  });
+  return element("div", { class: "row tight difference-pictures" }, boxes);
 }

@@ -7,7 +7,10 @@ import { describeProblem } from "./describe.js";
 import { openImport } from "./importing.js";
 import { t } from "./language.js";
 import { countUnsent, sendLeftovers } from "./outbox.js";
+import { whenReleased } from "./pressing.js";
 import { agreementAddress, editorAddress, goTo, link, recipesAddress } from "./routes.js";
+import { recipeMenu } from "./recipe_menu.js";
+import { reviewLinks } from "./review_links.js";
 import { topBar } from "./shell.js";
 
 const KEPT = "vrf-annotator";
@@ -80,8 +83,10 @@ class Recipes {
     this.listing = listing;
     this.wanted = "";
     this.body = element("tbody");
+    this.edited = element("div", { role: "status" });
     this.closed = false;
-    this.leftovers = sendLeftovers(layer, () => this.fillRows());
+    this.refill = () => this.fillRows();
+    this.leftovers = sendLeftovers(layer, () => whenReleased(this.refill));
   }
 
   draw() {
@@ -98,6 +103,7 @@ class Recipes {
     const heads = ["recipe", "words", "flows", "frames", "suggested"].map((name) =>
       element("th", { scope: "col" }, t(`recipes.${name}`)),
     );
+    const more = element("td");
     replaceContent(
       this.app.root,
       topBar(this.app, {
@@ -113,8 +119,9 @@ class Recipes {
           element("h1", {}, t("recipes.title", { release: this.app.server.release })),
           this.tools(),
         ),
+        this.edited,
         element("div", { class: "row spread" }, element("p", { class: "soft" }, this.totals()), search),
-        element("table", { class: "recipes panel" }, element("thead", {}, element("tr", {}, heads)), this.body),
+        element("table", { class: "recipes panel" }, element("thead", {}, element("tr", {}, heads, more)), this.body),
       ),
     );
     this.fillRows();
@@ -148,6 +155,7 @@ class Recipes {
       link(`/guide?layer=${encodeURIComponent(this.layer)}`, { class: "button" }, t("recipes.guide")),
       element("button", { type: "button", on: { click: () => openImport(this.app) } }, t("recipes.import")),
       this.exportMenu(),
+      ...reviewLinks(this.layer),
       agreement,
     );
   }
@@ -175,8 +183,8 @@ class Recipes {
   }
 
   totals() {
-    const { recipes, done, human, accepted } = this.listing.totals;
-    return t("recipes.totals", { recipes, human, accepted, ...done });
+    const { recipes, done, human, accepted, unsure } = this.listing.totals;
+    return t("recipes.totals", { recipes, human, accepted, unsure, ...done });
   }
 
   fillRows() {
@@ -185,7 +193,7 @@ class Recipes {
     const rows = this.listing.recipes.filter((row) =>
       `${row.id} ${row.title ?? ""}`.toLowerCase().includes(this.wanted),
     );
-    const nothing = element("tr", {}, element("td", { colspan: 5 }, t("recipes.none")));
+    const nothing = element("tr", {}, element("td", { colspan: 6 }, t("recipes.none")));
     replaceContent(this.body, rows.length ? rows.map((row) => this.row(row, unsent.get(row.id) ?? 0)) : nothing);
   }
 
@@ -193,8 +201,8 @@ class Recipes {
     const first = ["words", "flows", "frames"].find((step) => !row.done[step]) ?? "words";
     const title = link(
       editorAddress(row.id, first, this.layer),
-      { class: "recipe-title", lang: "ja" },
-      row.title ?? row.id,
+      { class: "recipe-title", lang: this.app.server.language },
+      row.title || row.id,
     );
     const cells = {
       words: t("recipes.words.count", row),
@@ -224,11 +232,34 @@ class Recipes {
         { scope: "row" },
         title,
         element("div", { class: "soft small" }, row.id),
+        row.notes ? element("div", { class: "flag notes-flag" }, t("recipes.notes", row)) : null,
         unsent ? element("div", { class: "flag" }, t("recipes.unsent", { count: unsent })) : null,
       ),
       steps,
       element("td", { class: "soft" }, row.pending + row.accepted ? t("recipes.suggested.count", row) : "–"),
+      element("td", {}, recipeMenu(row, this.layer, (sentence, edit) => this.showEdit(sentence, edit))),
     );
+  }
+
+  /** After a recipe was renamed, replaced or deleted: the list anew, and a way back. */
+  async showEdit(sentence, edit) {
+    await this.reload();
+    const undo = async () => {
+      try {
+        await postJson("/api/recipes/undo", { edit });
+        await this.reload();
+        replaceContent(this.edited);
+      } catch (refusal) {
+        replaceContent(this.edited, element("p", { class: "notice bad" }, describeProblem(refusal)));
+      }
+    };
+    const button = element("button", { type: "button", data: { tool: "undo edit" }, on: { click: undo } }, t("undo"));
+    replaceContent(this.edited, element("div", { class: "notice row spread" }, sentence, button));
+  }
+
+  async reload() {
+    this.listing = await getJson(`${layerPath(this.layer)}/recipes`);
+    this.draw();
   }
 
   close() {

@@ -2,9 +2,20 @@
 // server's own answer. Nothing is decided here: what the server refuses, or finds by tracing the flows, comes with its
 // answer. A test feeds the same operations to this and to the server.
 
+import { NOTE_PREDICTIONS, flowTarget, moveNotes, pruneNotes, renameNotes } from "./predict_notes.js";
 import { PAIR_PREDICTIONS, acceptPair, followActions, renamePairs } from "./predict_pairs.js";
+import {
+  characters,
+  divideLine,
+  divisionOf,
+  endsAfterCut,
+  endsAfterJoin,
+  lineEnds,
+  lineWords,
+  takeOver,
+} from "./predict_words.js";
 
-/** @import { AnnotatedDocument, AnnotatedEntity, AnnotatedFlow, Operation, Predictions } from "./types.js" */
+/** @import { AnnotatedDocument, AnnotatedEntity, AnnotatedFlow, Division, Item, Operation, Predictions } from "./types.js" */
 /** @import { Span } from "/shared/types.js" */
 
 const STILL = ["id", "title", "url", "sections", "layer", "frames"];
@@ -22,7 +33,10 @@ export function predict(document, operations) {
   if (!lasting.length) return document;
   const changing = Object.entries(document).filter(([part]) => !STILL.includes(part));
   const copy = { ...document, ...structuredClone(Object.fromEntries(changing)) };
-  for (const operation of lasting) PREDICTIONS[operation.op]?.(copy, operation);
+  for (const operation of lasting) {
+    PREDICTIONS[operation.op]?.(copy, operation);
+    pruneNotes(copy);
+  }
   const ends = new Set(copy.flows.flatMap((flow) => [flow.start, flow.end]));
   copy.unconnected = copy.entities.map((entity) => entity.id).filter((id) => !ends.has(id));
   followActions(copy);
@@ -44,12 +58,16 @@ function withoutUndone(operations) {
 /** @type {Predictions} */
 const PREDICTIONS = {
   ...PAIR_PREDICTIONS,
+  ...NOTE_PREDICTIONS,
   tag(doc, { section, line, start, end, tag }) {
     putEntity(doc, { section, line, start, end, tag }, null);
   },
   retag(doc, { entity, tag }) {
     for (const found of doc.entities)
-      if (found.id === entity) Object.assign(found, { tag, origin: null, pending: true });
+      if (found.id === entity && found.tag !== tag) Object.assign(found, { tag, origin: null, pending: true });
+  },
+  retag_all(doc, { entities, tag }) {
+    for (const entity of entities) PREDICTIONS.retag(doc, { entity, tag });
   },
   reshape(doc, { entity, start, end }) {
     const found = doc.entities.find((each) => each.id === entity);
@@ -74,6 +92,12 @@ const PREDICTIONS = {
     doc.objects = doc.objects.filter((pair) => pair.action !== entity && pair.object !== entity);
     doc.actions = doc.actions.filter(({ action }) => action !== entity);
   },
+  cut(doc, { section, line, word, at }) {
+    divide(doc, { section, line, ends: endsAfterCut(lineWords(doc, section, line), word, at) });
+  },
+  join(doc, { section, line, start, end }) {
+    divide(doc, { section, line, ends: endsAfterJoin(lineWords(doc, section, line), start, end) });
+  },
   flow(doc, { start, end, label }) {
     if (start === end || doc.flows.some((flow) => isFlow(flow, { start, end, label }))) return;
     doc.flows = withFlow(doc.flows, { start, end, label, origin: null, pending: true });
@@ -81,20 +105,22 @@ const PREDICTIONS = {
   unflow(doc, gone) {
     doc.flows = doc.flows.filter((flow) => !isFlow(flow, gone));
   },
-  relabel(doc, { to, ...old }) {
-    for (const flow of doc.flows)
-      if (isFlow(flow, old)) Object.assign(flow, { label: to, origin: null, pending: true });
+  relabel(doc, { start, end, label, to }) {
+    const found = doc.flows.find((flow) => isFlow(flow, { start, end, label }));
+    if (!found || label === to) return;
+    const [old, now] = [flowTarget(found), flowTarget({ start, end, label: to })];
+    Object.assign(found, { label: to, origin: null, pending: true });
+    moveNotes(doc, (target) => (target === old ? now : target));
+  },
+  relabel_all(doc, { flows, to }) {
+    for (const flow of flows) PREDICTIONS.relabel(doc, { ...flow, to });
   },
   done(doc, { step, done }) {
     doc.done = { ...doc.done, [step]: done };
   },
-  accept(doc, { origin, items, replace }) {
-    const ranked = items.toSorted((a, b) => ORDER_OF_KINDS.indexOf(a.kind) - ORDER_OF_KINDS.indexOf(b.kind));
-    for (const { key, kind, item } of ranked) {
-      const accept = { entity: acceptEntity, flow: acceptFlow, image: acceptPair }[kind];
-      if (accept(doc, item, { key, origin, replace }))
-        doc.suggestions = doc.suggestions.filter((suggestion) => suggestion.key !== key);
-    }
+  accept(doc, { origin, items, replace, needed = [], words = [] }) {
+    acceptItems(doc, needed, { origin, replace: false, words });
+    acceptItems(doc, items, { origin, replace, words });
   },
   reject(doc, { origin, keys }) {
     settle(doc, origin, keys, "rejected");
@@ -103,6 +129,35 @@ const PREDICTIONS = {
     settle(doc, origin, keys, "pending");
   },
 };
+
+/** Divide a line otherwise, with everything that refers to its entities. */
+function divide(doc, division) {
+  const names = divideLine(doc, division);
+  if (names) rename(doc, names);
+}
+
+/** @type {(doc: AnnotatedDocument, items: Item[], how: { origin: string, replace: boolean, words: Division[] }) => void} */
+function acceptItems(doc, items, { origin, replace, words }) {
+  const ranked = items.toSorted((a, b) => ORDER_OF_KINDS.indexOf(a.kind) - ORDER_OF_KINDS.indexOf(b.kind));
+  for (const { key, kind, item } of ranked) {
+    if (kind === "entity" && !(replace || isFree(doc, item, words))) continue;
+    const here = takeOver(doc, item, words, (line) => divide(doc, line));
+    const accept = { entity: acceptEntity, flow: acceptFlow, image: acceptPair }[kind];
+    if (here && accept(doc, here, { key, origin, replace }))
+      doc.suggestions = doc.suggestions.filter((suggestion) => suggestion.key !== key);
+  }
+}
+
+/** Whether no entity has a character of an item's. */
+function isFree(doc, { section, line, start, end }, words) {
+  const [first, last] = characters(divisionOf(doc, words, section, line), start, end);
+  const ends = lineEnds(doc, section, line) ?? [];
+  return !doc.entities.some((entity) => {
+    if (entity.section !== section || entity.line !== line) return false;
+    const [from, to] = characters(ends, entity.start, entity.end);
+    return from < last && first < to;
+  });
+}
 
 function settle(doc, origin, keys, state) {
   for (const suggestion of doc.suggestions) {
@@ -174,6 +229,7 @@ function withFlow(flows, flow) {
 function rename(doc, names) {
   doc.flows = renamedFlows(doc.flows, names);
   renamePairs(doc, names);
+  renameNotes(doc, names);
 }
 
 /** @type {(flows: AnnotatedFlow[], names: Map<string, string>) => AnnotatedFlow[]} */

@@ -15,6 +15,7 @@ export const PAIR_PREDICTIONS = {
     const gone = doc.objects.find((pair) => pair.key === key);
     if (!gone) return;
     doc.objects = doc.objects.filter((pair) => pair !== gone);
+    doc.notes = doc.notes.filter(({ target }) => !target.startsWith(`im:${key}:`));
     if (!isOnlyKept(doc, gone)) unlink(doc, gone.action);
   },
   move_object(doc, { key, position }) {

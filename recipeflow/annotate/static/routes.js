@@ -23,12 +23,13 @@ export function readRoute(location) {
     first: query.get("first"),
     second: query.get("second"),
     guided: query.has("guide"),
+    at: query.get("at"),
   };
   if (parts[0] === "r" && parts[1]) {
     return { ...common, page: "editor", recipe: parts[1], step: STEPS.includes(parts[2]) ? parts[2] : "words" };
   }
   if (parts[0] === "differences" && parts[1]) return { ...common, page: "differences", recipe: parts[1] };
-  if (parts[0] === "agreement" || parts[0] === "guide") return { ...common, page: parts[0] };
+  if (["agreement", "guide", "find", "times"].includes(parts[0])) return { ...common, page: parts[0] };
   return { ...common, page: "recipes" };
 }
 
@@ -55,6 +56,19 @@ export function recipesAddress(layer) {
 
 export function editorAddress(recipe, step, layer, guided = false) {
   return `/r/${encodeURIComponent(recipe)}/${step}?layer=${encodeURIComponent(layer)}${guided ? "&guide" : ""}`;
+}
+
+/** A place in a recipe: an entity, a flow (`start>end:label`) or an object (`action/object`). */
+export function placeAddress(recipe, step, layer, at) {
+  return `${editorAddress(recipe, step, layer)}&at=${encodeURIComponent(at)}`;
+}
+
+export function findAddress(layer, query = {}) {
+  return `/find?${new URLSearchParams({ layer, ...query })}`;
+}
+
+export function timesAddress(layer) {
+  return `/times?layer=${encodeURIComponent(layer)}`;
 }
 
 export function agreementAddress(first, second) {

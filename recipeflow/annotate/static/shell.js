@@ -3,6 +3,7 @@
 import { element, findAll, replaceContent } from "/shared/dom.js";
 
 import { language, setLanguage, t } from "./language.js";
+import { whenReleased } from "./pressing.js";
 
 /** @import { Box, Children } from "/shared/types.js" */
 /** @import { App } from "./types.js" */
@@ -35,6 +36,26 @@ export function topBar(app, { left = [], middle = [], right = [] }) {
   );
 }
 
+/** An arrow back in a link, which a reader hears as the name of the list of recipes. */
+export function backLink(anchor) {
+  anchor.append("←", element("span", { class: "visually-hidden" }, t("back.recipes")));
+  return anchor;
+}
+
+/**
+ * A choice among the annotators that may be seen.
+ *
+ * @type {(app: App, layer: string, onChange: (name: string) => void) => HTMLElement}
+ */
+export function layerChoice(app, layer, onChange) {
+  const options = app.server.layers.map(({ name, kind }) =>
+    element("option", { value: name, selected: name === layer }, kind === "gold" ? t("recipes.gold") : name),
+  );
+  const select = element("select", { id: "annotator" }, options);
+  select.addEventListener("change", () => onChange(select.value));
+  return element("label", { class: "row tight", for: "annotator" }, t("recipes.who"), select);
+}
+
 /** A modal window with a title and a button that closes it; it goes away for good when closed. */
 export function openDialog(title, ...content) {
   const close = element("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }, t("close"));
@@ -60,7 +81,7 @@ export class Notices {
     const remove = () => notice.remove();
     const props = { type: "button", class: "quiet", "aria-label": t("close"), on: { click: remove } };
     const notice = element("div", { class: `notice ${kind}` }, element("p", {}, text), element("button", props, "×"));
-    this.element.append(notice);
+    whenReleased(() => this.element.append(notice)); // in the page's flow it would move what is being pressed
     setTimeout(remove, READING_TIME[kind]);
   }
 }
@@ -104,60 +125,4 @@ export function placeBeside(panel, scroller, box) {
 /** Whether a key press belongs to a field or a dialog and not to the page. */
 export function isTyping(event) {
   return event.target.closest?.("input, select, textarea, dialog") !== null;
-}
-
-const KEYS = {
-  everywhere: [
-    ["Ctrl Z", "undo"],
-    ["Ctrl Shift Z", "redo"],
-    ["[ ]", "steps"],
-    ["Esc", "escape"],
-    ["?", "help"],
-  ],
-  words: [
-    ["← →", "words.move"],
-    ["Shift ← →", "words.extend"],
-    ["1 – 8", "words.tag"],
-    ["S", "words.split"],
-    ["Delete", "words.remove"],
-  ],
-  flows: [
-    ["← → ↑ ↓", "flows.move"],
-    ["Enter", "flows.pick"],
-    ["1 – 0 , Q W E", "flows.label"],
-    ["Delete", "flows.delete"],
-  ],
-  frames: [
-    ["← →", "frames.move"],
-    ["↑ ↓", "frames.rows"],
-    ["B", "frames.before"],
-    ["A", "frames.after"],
-    ["N", "frames.hidden"],
-    ["O", "frames.offer"],
-    ["X", "frames.clear"],
-    ["J", "frames.open"],
-    ["K L", "frames.object"],
-    ["− +", "frames.zoom"],
-  ],
-};
-
-/** All keys, as an overlay. */
-export function openHelp() {
-  const parts = Object.entries(KEYS).map(([step, keys]) =>
-    element(
-      "section",
-      {},
-      element("h3", {}, step === "everywhere" ? t("keys.everywhere") : t(`step.${step}`)),
-      element(
-        "dl",
-        { class: "keys" },
-        keys.map(([key, name]) => [element("dt", {}, keyCaps(key)), element("dd", {}, t(`keys.${name}`))]),
-      ),
-    ),
-  );
-  openDialog(t("keys.title"), element("div", { class: "key-groups" }, parts));
-}
-
-function keyCaps(keys) {
-  return keys.split(" ").map((key) => (/^[–,]$/.test(key) ? ` ${key} ` : element("kbd", {}, key)));
 }

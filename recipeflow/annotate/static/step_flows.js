@@ -1,14 +1,18 @@
-// Step 2: flows between entities. Click where one starts and where it ends, or drag, then choose one of the thirteen
-// labels.
+// Step 2: flows between entities. Click where one starts and where it ends, or drag, then choose a label.
 
 import { ArcLayer, flowKey, labelFilter } from "/shared/arcs.js";
 import { element, findAll, replaceContent } from "/shared/dom.js";
 import { recipeText, refreshText } from "/shared/words.js";
 
 import { entityText } from "./describe.js";
+import { EntityFinder } from "./entity_finder.js";
 import { FlowList } from "./flow_list.js";
 import { FlowPointer } from "./flow_pointer.js";
 import { labelName, t } from "./language.js";
+import { likelyEnds, likelyLabel } from "./likely_flow.js";
+import { nearestRow } from "./nearest_row.js";
+import { noteLook, noteOn, noteTools, toggleUnsure } from "./note_tools.js";
+import { flowTarget } from "./predict_notes.js";
 import { focusedElement, keepFocus, placeBeside } from "./shell.js";
 import { openSuggestions } from "./suggestions.js";
 
@@ -16,13 +20,18 @@ import { openSuggestions } from "./suggestions.js";
 /** @import { Editor } from "./editor.js" */
 /** @import { AnnotatedDocument, Suggestion } from "./types.js" */
 
-const LABEL_KEYS = "1234567890qwe";
+/** The keys of the labels; a corpus with even more labels has buttons without a key. */
+const LABEL_KEYS = "1234567890qwertyuiop";
 
 export class FlowsStep {
   /** @type {AnnotatedDocument} */
   view;
   /** @type {string | undefined} */
   stop;
+  /** @type {string | null} */
+  proposed = null;
+  /** @type {string | null} Where the key N began last. */
+  begun = null;
 
   /** @param {Editor} editor */
   constructor(editor) {
@@ -61,10 +70,16 @@ export class FlowsStep {
       nameLabel: labelName,
       onChange: (labels) => this.showLabels(labels),
     });
+    this.finder = new EntityFinder({
+      getView: () => this.view,
+      onLook: (id) => this.look(id),
+      onChoose: (id) => this.chooseFound(id),
+    });
     this.side = element(
       "section",
       { class: "stack" },
       this.said,
+      this.finder.input,
       this.open,
       element("h3", {}, t("flows.show")),
       this.filter,
@@ -98,8 +113,8 @@ export class FlowsStep {
     const look = (entity) => ({
       role: "button",
       tabindex: -1,
-      class: `${open.has(entity.id) ? "open" : ""} ${entity.pending ? "pending" : ""}`,
       data: { key: `entity ${entity.id}` },
+      ...noteLook(noteOn(view, `ne:${entity.id}`), open.has(entity.id) && "open", entity.pending && "pending"),
     });
     if (!view.entities.some((entity) => entity.id === this.stop)) this.stop = view.entities[0]?.id;
     const options = { heading: (name) => t(`section.${name}`), entityProps: look };
@@ -119,7 +134,11 @@ export class FlowsStep {
       className: "suggested",
       suggestion,
     }));
-    const made = this.view.flows.map((flow) => (flow.pending ? { ...flow, className: "pending" } : flow));
+    const unsure = new Set(this.view.notes.filter((note) => note.unsure).map((note) => note.target));
+    const made = this.view.flows.map((flow) => {
+      const className = `${flow.pending ? "pending" : ""} ${unsure.has(flowTarget(flow)) ? "unsure" : ""}`.trim();
+      return className ? { ...flow, className } : flow;
+    });
     this.arcs.draw([...made, ...suggested]);
     this.focusArcs();
   }
@@ -133,7 +152,7 @@ export class FlowsStep {
       };
       return element(
         "button",
-        { type: "button", class: "small", lang: "ja", data: { key: `open ${id}` }, on: { click: look } },
+        { type: "button", class: "small", lang: this.view.language, data: { key: `open ${id}` }, on: { click: look } },
         entityText(this.view, id),
       );
     });
@@ -184,6 +203,56 @@ export class FlowsStep {
     this.drawChoice();
   }
 
+  /** Show an entity that was found, without choosing it. */
+  look(id) {
+    for (const [each, span] of this.spans) span.classList.toggle("found", each === id);
+    if (id) this.spans.get(id)?.scrollIntoView({ block: "nearest" });
+    this.hover(id);
+  }
+
+  chooseFound(id) {
+    this.click(id);
+    this.focusEntity(id);
+  }
+
+  /**
+   * The key N: begin at the next entity from which no flow starts, and go to where one probably ends. Nearly every
+   * entity has exactly one; pressed again, N leaves an entity out until it comes round.
+   */
+  beginNext() {
+    const { entities, flows } = this.view;
+    const started = new Set(flows.map((flow) => flow.start));
+    const from = entities.findIndex((entity) => entity.id === (this.start ?? this.begun));
+    const round = [...entities.slice(from + 1), ...entities.slice(0, from + 1)];
+    const start = round.find((entity) => !started.has(entity.id));
+    if (!start) return;
+    this.chosen = null;
+    this.start = start.id;
+    this.begun = start.id;
+    this.drawChoice();
+    this.focusEntity(likelyEnds(this.likely, this.view, start)[0]?.id ?? start.id);
+  }
+
+  /** The keys J and K: go to the next or previous likely end of the flow that was begun. */
+  tryEnd(step) {
+    const start = this.view.entities.find((entity) => entity.id === this.start);
+    if (!start) return;
+    this.chosen = null;
+    const ends = likelyEnds(this.likely, this.view, start).map((entity) => entity.id);
+    const focused = focusedElement()?.dataset.entity ?? "";
+    const to = ends.at((ends.indexOf(focused) + step) % ends.length);
+    this.drawChoice();
+    if (to) this.focusEntity(to);
+  }
+
+  /** @param {string} id */
+  focusEntity(id) {
+    this.stop = id;
+    for (const [each, span] of this.spans) span.tabIndex = each === id ? 0 : -1;
+    this.spans.get(id)?.focus();
+    this.hover(id);
+  }
+
   hover(id) {
     if (id) this.arcs.focus((flow) => flow.start === id || flow.end === id);
     else this.focusArcs();
@@ -220,7 +289,10 @@ export class FlowsStep {
   }
 
   drawLabels(names, { start, end, flow, suggestion }) {
-    const tags = [start, end].map((id) => this.view.entities.find((entity) => entity.id === id)?.tag);
+    const ends = [start, end].map((id) => this.view.entities.find((entity) => entity.id === id));
+    const tags = ends.map((entity) => entity?.tag);
+    this.proposed = flow ? null : ends[0] && ends[1] ? likelyLabel(this.likely, this.view, ends[0], ends[1]) : null;
+    if (this.proposed && !this.labels.includes(this.proposed)) this.proposed = null; // a release may declare fewer
     const likely = new Set(this.likely[tags.join(">")] ?? []);
     const there = new Set(
       this.view.flows.filter((each) => each.start === start && each.end === end).map((each) => each.label),
@@ -230,14 +302,14 @@ export class FlowsStep {
         "button",
         {
           type: "button",
-          class: `label-button label-${id} ${likely.has(id) ? "" : "unlikely"}`,
+          class: `label-button label-${id} ${likely.has(id) || id === this.proposed ? "" : "unlikely"} ${id === this.proposed ? "proposed" : ""}`,
           "aria-pressed": String(there.has(id)),
           title: likely.has(id) ? null : t("flows.unlikely", { start: tags[0], end: tags[1] }),
           data: { label: id },
           on: { click: () => this.choose(id) },
         },
-        element("kbd", { "aria-hidden": "true" }, LABEL_KEYS[i].toUpperCase()),
-        element("b", {}, id),
+        element("kbd", { "aria-hidden": "true" }, LABEL_KEYS[i]?.toUpperCase()),
+        element("b", {}, id, id === this.proposed ? element("kbd", { class: "accepts" }, "Enter") : null),
         element("span", {}, labelName(id)),
       ),
     );
@@ -255,7 +327,7 @@ export class FlowsStep {
       element(
         "div",
         { class: "row spread" },
-        element("strong", { lang: "ja" }, t("flows.pair", names)),
+        element("strong", { lang: this.view.language }, t("flows.pair", names)),
         element(
           "div",
           { class: "row tight" },
@@ -263,6 +335,7 @@ export class FlowsStep {
           small("flows.cancel", () => this.cancel()),
         ),
       ),
+      flow && !suggestion ? noteTools(this.session, flowTarget(flow)) : null,
       flow && !suggestion ? element("p", { class: "soft small" }, t("flows.relabel")) : null,
       element("div", { class: "label-grid" }, choices),
     );
@@ -293,11 +366,28 @@ export class FlowsStep {
     else this.session.do({ op: "reject", origin, keys: [key] });
   }
 
+  /** Choose the entity or flow that a link leads to. */
+  goTo(at) {
+    const flow = this.view.flows.find((each) => flowKey(each) === at);
+    const id = flow?.end ?? at;
+    if (!this.spans.has(id)) return;
+    this.spans.get(id)?.scrollIntoView({ block: "center" });
+    if (flow) this.pickFlow(flow);
+    else this.chooseFound(id);
+  }
+
   onKey(event) {
     const focused = focusedElement()?.dataset.entity;
+    const onButton = focusedElement() instanceof HTMLButtonElement;
     const label = LABEL_KEYS.indexOf(event.key.toLowerCase());
-    if (this.chosen && event.key.length === 1 && label >= 0) return (this.choose(this.labels[label]), true);
+    if (this.chosen && event.key.length === 1 && this.labels[label]) return (this.choose(this.labels[label]), true);
+    if (event.key === "Enter" && this.chosen && this.proposed && !onButton) return (this.choose(this.proposed), true);
     if ((event.key === "Enter" || event.key === " ") && focused) return (this.click(focused), true);
+    if (event.key === "n" || event.key === "N") return (this.beginNext(), true);
+    if (event.key === "j" || event.key === "k") return (this.tryEnd(event.key === "j" ? 1 : -1), true);
+    if (event.key === "/" || event.key === "f") return (this.finder.open(), true);
+    if ((event.key === "u" || event.key === "U") && this.chosen?.flow && !this.chosen.suggestion)
+      return (toggleUnsure(this.session, flowTarget(this.chosen.flow)), true);
     if (event.key === "Escape") return (this.cancel(), true);
     if ((event.key === "Delete" || event.key === "Backspace") && this.chosen?.flow)
       return (this.unflow(this.chosen.flow), true);
@@ -320,10 +410,7 @@ export class FlowsStep {
           ? nearestRow(this.spans, from, key === "ArrowUp" ? -1 : 1)
           : ids[sideways];
     if (to === undefined || to === null) return true;
-    this.stop = to;
-    for (const [id, span] of this.spans) span.tabIndex = id === to ? 0 : -1;
-    this.spans.get(to)?.focus();
-    this.hover(to);
+    this.focusEntity(to);
     return true;
   }
 
@@ -331,17 +418,4 @@ export class FlowsStep {
     this.pointer.close();
     this.resize.disconnect();
   }
-}
-
-function nearestRow(spans, from, direction) {
-  const here = spans.get(from).getBoundingClientRect();
-  let best = null;
-  let distance = Infinity;
-  for (const [id, span] of spans) {
-    const box = span.getBoundingClientRect();
-    const drop = (box.top - here.top) * direction;
-    const far = drop * 10 + Math.abs(box.left - here.left);
-    if (drop > 8 && far < distance) [best, distance] = [id, far];
-  }
-  return best;
 }

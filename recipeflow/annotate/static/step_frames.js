@@ -9,6 +9,7 @@ import { entityText, sideText } from "./describe.js";
 import { Filmstrip, showThumbnail, timeOf } from "./filmstrip.js";
 import { t } from "./language.js";
 import { ObjectList } from "./object_list.js";
+import { noteTools, toggleUnsure } from "./note_tools.js";
 import { keepFocus } from "./shell.js";
 
 /** @type {("before" | "after")[]} */
@@ -84,31 +85,35 @@ export class FramesStep {
     this.showFramesOf(this.pair);
   }
 
-  /** The first pair with an open side after the one at hand, going round. */
+  /** The first pair with an open side after the one at hand, going round, with what is on its way counted. */
   findOpen() {
-    const { objects: pairs } = this.view;
+    const { objects: pairs } = this.session.view;
     const at = pairs.findIndex((pair) => pair.key === this.current.key);
     const round = [...pairs.slice(at + 1), ...pairs.slice(0, at + 1)];
     return round.find((pair) => SIDES.some((side) => pair[side] === null)) ?? null;
   }
 
   go(action, key) {
+    this.view = this.session.view;
     this.current = { action, key };
     this.showFramesOf(this.pair);
     this.drawPair();
   }
 
-  /** Bring the film to where the pair is expected: its own frames, or those of the pair before it. */
+  /** Bring the film to the pair's own frames, or to where its before-frame is expected. */
   showFramesOf(pair) {
-    if (!pair || !this.strip) return;
-    const { objects: pairs } = this.view;
-    const earlier = pairs
-      .slice(0, pairs.indexOf(pair))
-      .findLast((each) => SIDES.some((side) => typeof each[side] === "number"));
-    const number = [pair.before, pair.after, pair.offer, earlier?.after, earlier?.before].find(
-      (value) => typeof value === "number",
-    );
-    if (number !== undefined) this.strip.pick(number);
+    const number = pair && [pair.before, pair.after, this.offerOf(pair)].find((value) => typeof value === "number");
+    if (number) this.strip?.pick(number);
+  }
+
+  /**
+   * The offered before-frame, as far as the film has it: else the next frame that it has.
+   *
+   * @param {AnnotatedPair} pair
+   */
+  offerOf({ offer }) {
+    if (offer === null) return null;
+    return this.frames?.numbers.find((number) => number >= offer) ?? null;
   }
 
   drawPair() {
@@ -152,7 +157,7 @@ export class FramesStep {
         pair
           ? element(
               "h2",
-              { lang: "ja" },
+              { lang: this.view.language },
               `${entityText(this.view, pair.object)} · ${entityText(this.view, pair.action)}`,
             )
           : null,
@@ -176,6 +181,7 @@ export class FramesStep {
       (entity) => entity.section === action.section && entity.line === action.line,
     );
     const mini = {
+      language: this.view.language,
       sections: [{ name: "instructions", lines: [line] }],
       entities: here.map((entity) => ({ ...entity, section: 0, line: 0 })),
     };
@@ -216,7 +222,7 @@ export class FramesStep {
         },
         label,
       );
-    const offered = side === "before" && pair.offer !== null && value === null;
+    const offer = side === "before" && value === null ? this.offerOf(pair) : null;
     return element(
       "div",
       { class: "side-card", data: { side, value: value ?? "" } },
@@ -228,16 +234,16 @@ export class FramesStep {
       ),
       this.sidePicture(value),
       use,
-      offered
+      offer
         ? element(
             "button",
             {
               type: "button",
               class: "small",
               data: { tool: "offer", key: "offer" },
-              on: { click: () => this.set("before", pair.offer) },
+              on: { click: () => this.set("before", offer) },
             },
-            t("frames.offer", { number: pair.offer }),
+            t("frames.offer", { number: offer }),
             element("kbd", { "aria-hidden": "true" }, "O"),
           )
         : null,
@@ -247,6 +253,7 @@ export class FramesStep {
         small(t("frames.hidden"), "hidden", "none", value === "none"),
         small(t("frames.clear"), "clear", null, value === null),
       ),
+      noteTools(this.session, `im:${pair.key}:${side}`, side === lastSide(pair)),
     );
   }
 
@@ -255,19 +262,26 @@ export class FramesStep {
     return typeof value === "number" && this.frames ? showThumbnail(box, this.frames, value, 128, 72) : box;
   }
 
-  /** Set a side; when that completes the pair, move to the next open one. */
+  /** Set a side; when that completes the pair, move to the next open one, and stay where the film is. */
   set(side, value) {
     const { pair } = this;
     if (!pair || pair[side] === value) return;
     const other = pair[side === "before" ? "after" : "before"];
     const completes = pair[side] === null && value !== null && other !== null;
     this.session.do({ op: "frame", key: pair.key, side, value });
-    if (completes && !wrongOrder(side, value, other)) this.goOpen();
+    if (completes && !wrongOrder(side, value, other)) this.goOpen(this.strip?.picked);
   }
 
-  goOpen() {
+  /**
+   * Go to the next open pair. One without frames of its own is looked for from frame `from`, if that is given.
+   *
+   * @param {number} [from]
+   */
+  goOpen(from) {
     const open = this.findOpen();
-    if (open && open.key !== this.current.key) this.go(open.action, open.key);
+    if (!open || open.key === this.current.key) return;
+    this.go(open.action, open.key);
+    if (from && !SIDES.some((side) => typeof open[side] === "number")) this.strip?.pick(from);
   }
 
   onPicked() {
@@ -298,14 +312,22 @@ export class FramesStep {
     replaceContent(this.caption, this.picture.alt);
   }
 
+  /** Go to the object that a link leads to. */
+  goTo(at) {
+    const found = this.view.objects.find((pair) => pair.key === at);
+    if (found) this.go(found.action, found.key);
+  }
+
   onKey(event) {
     const { pair } = this;
     const key = event.key.toLowerCase();
     const side = SIDES.find((each) => SIDE_KEYS[each].toLowerCase() === key);
     if (side) return (this.strip && this.set(side, this.strip.picked), true);
     if (key === "n" && pair) return (this.set(SIDES.find((each) => pair[each] === null) ?? "after", "none"), true);
-    if (key === "o" && pair && pair.offer !== null) return (this.set("before", pair.offer), true);
+    if (key === "o" && pair && this.offerOf(pair)) return (this.set("before", this.offerOf(pair)), true);
     if (key === "x" && pair) return (this.clear(pair), true);
+    if (key === "u" && pair)
+      return (toggleUnsure(this.session, `im:${pair.key}:${lastSide(pair)}`), true);
     if (key === "j") return (this.goOpen(), true);
     if (key === "k" || key === "l") return (this.goBy(key === "k" ? -1 : 1), true);
     return this.strip ? this.strip.onKey(event) : false;
@@ -323,6 +345,15 @@ export class FramesStep {
   }
 
   close() {}
+}
+
+/**
+ * The side that was decided last, which the key U is about.
+ *
+ * @param {AnnotatedPair} pair
+ */
+function lastSide(pair) {
+  return pair.after === null ? "before" : "after";
 }
 
 /**

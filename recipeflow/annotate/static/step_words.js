@@ -1,17 +1,22 @@
-// Step 1: words get tags. Click a word or drag over several, then choose one of the eight.
+// Step 1: words get tags. Click a word or drag over several, then choose one.
 
 import { element, findAll, replaceContent } from "/shared/dom.js";
 import { recipeText, refreshText } from "/shared/words.js";
 
 import { wordsText } from "./describe.js";
 import { t, tagName } from "./language.js";
+import { noteLook, noteTools, toggleUnsure } from "./note_tools.js";
 import { placeBeside } from "./shell.js";
 import { openSuggestions } from "./suggestions.js";
+import { divisionTools, focusGap, moveGap } from "./word_division.js";
 import { WordSelection } from "./word_selection.js";
 
 /** @import { Span } from "/shared/types.js" */
 /** @import { Editor } from "./editor.js" */
 /** @import { AnnotatedDocument, AnnotatedEntity, Suggestion } from "./types.js" */
+
+/** The keys of the tags, in order; a corpus with more tags has buttons without a key. */
+const TAG_KEYS = "1234567890";
 
 export class WordsStep {
   /** @type {AnnotatedDocument} */
@@ -42,7 +47,7 @@ export class WordsStep {
     this.main = element("div", { class: "step-main" }, this.scroller);
     this.said = element("p", { class: "selection-said", "aria-live": "polite" });
     this.tools = element("div", { class: "word-tools row tight" });
-    this.buttons = new Map(this.tags.map((tag, i) => [tag, this.tagButton(tag, i + 1)]));
+    this.buttons = new Map(this.tags.map((tag, i) => [tag, this.tagButton(tag, TAG_KEYS[i])]));
     this.side = element(
       "section",
       { class: "stack" },
@@ -82,7 +87,9 @@ export class WordsStep {
     );
     const extra = this.suggested.map(({ item, origin }) => ({ ...item, suggestedBy: origin }));
     this.shown = { ...view, entities: [...view.entities, ...extra] };
-    const options = { heading: (name) => t(`section.${name}`), entityProps: entityLook };
+    const notes = new Map(view.notes.map((note) => [note.target, note]));
+    const look = (entity) => withNote(entityLook(entity), entity.suggestedBy ? null : notes.get(`ne:${entity.id}`));
+    const options = { heading: (name) => t(`section.${name}`), entityProps: look };
     if (this.text.firstChild) refreshText(this.text, this.shown, options);
     else this.text.append(recipeText(this.shown, options));
     this.selection.afterDrawing();
@@ -140,7 +147,7 @@ export class WordsStep {
           on: { click: () => this.choose(id) },
         },
         id,
-        element("small", {}, i + 1),
+        element("small", {}, TAG_KEYS[i]),
       ),
     );
     replaceContent(
@@ -161,10 +168,30 @@ export class WordsStep {
         { type: "button", class: "small", data: { tool: name }, on: { click: act } },
         t(`words.${name}`),
       );
+    if (!range) return [];
     if (suggestion) return this.suggestionButtons(suggestion);
-    if (!entity) return [];
-    if (isExactly(entity, range)) return [button("remove", () => this.remove())];
-    return [button("split", () => this.split()), button("shrink", () => this.shrink())];
+    const handlers = { onCut: (at) => this.cut(at), onJoin: () => this.join() };
+    const division = divisionTools(this.view, range, handlers);
+    if (!entity) return division;
+    if (isExactly(entity, range))
+      return [button("remove", () => this.remove()), division, noteTools(this.session, `ne:${entity.id}`)];
+    return [button("split", () => this.split()), button("shrink", () => this.shrink()), division];
+  }
+
+  /** Divide the selected word after `at` characters; its first part stays selected. */
+  cut(at) {
+    const { range } = this.selection;
+    if (!range) return;
+    const { section, line, start } = range;
+    this.session.do({ op: "cut", section, line, word: start, at });
+  }
+
+  join() {
+    const { range } = this.selection;
+    if (!range || range.end - range.start < 2) return;
+    const { section, line, start, end } = range;
+    this.selection.set({ section, line, start, end: start + 1 }, true);
+    this.session.do({ op: "join", section, line, start, end });
   }
 
   suggestionButtons({ key, kind, item, origin }) {
@@ -227,13 +254,24 @@ export class WordsStep {
     this.session.do({ op: "reshape", entity: entity.id, start: range.start, end: range.end });
   }
 
+  /** Select the entity that a link leads to. */
+  goTo(at) {
+    const [section, line, word] = at.split("-").map(Number);
+    if (this.view.sections[section]?.lines[line]?.words[word]) this.selection.reveal({ section, line, word });
+  }
+
   onKey(event) {
-    const tag = this.tags[Number(event.key) - 1];
+    const tag = this.tags[TAG_KEYS.indexOf(event.key)];
     if (tag) return (this.choose(tag), true);
     if (event.key === "Delete" || event.key === "Backspace") return (this.remove(), true);
     if (event.key === "s" || event.key === "S") return (this.split(), true);
+    if (event.key === "c" || event.key === "C")
+      return (focusGap(this.floating.hidden ? this.tools : this.floating), true);
+    if (event.key === "m" || event.key === "M") return (this.join(), true);
+    if ((event.key === "u" || event.key === "U") && this.covering)
+      return (toggleUnsure(this.session, `ne:${this.covering.id}`), true);
     if (event.key === "Escape") return (this.selection.clear(), true);
-    return this.selection.onKey(event);
+    return moveGap(event) || this.selection.onKey(event);
   }
 
   close() {
@@ -249,6 +287,13 @@ function touches(one, other) {
 /** @type {(entity: Span, range: Span | null) => boolean} */
 function isExactly(entity, range) {
   return range !== null && touches(entity, range) && entity.start === range.start && entity.end === range.end;
+}
+
+/** A look with a note's added to it. */
+function withNote(look, note) {
+  if (!note) return look;
+  const { title, ...noted } = noteLook(note, look.class);
+  return { ...noted, title: [look.title, title].filter(Boolean).join(" · ") };
 }
 
 /** What is suggested, on its way or accepted from a suggestion looks it; the title says whose it was. */

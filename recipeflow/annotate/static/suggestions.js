@@ -138,7 +138,7 @@ export class SuggestionsPanel {
       { class: "suggestion", data: { suggestion: suggestion.key } },
       element(
         "div",
-        { lang: "ja" },
+        { lang: this.session.view.language },
         text,
         element("span", { class: "origin" }, suggestion.origin),
         reason ? element("div", { class: "soft small" }, t("suggest.clash", { reason })) : null,
@@ -153,7 +153,7 @@ export class SuggestionsPanel {
       element(
         "li",
         { class: "suggestion" },
-        element("div", { class: "soft", lang: "ja" }, suggestionText(view, each)),
+        element("div", { class: "soft", lang: view.language }, suggestionText(view, each)),
         element(
           "button",
           { type: "button", class: "small", on: { click: () => this.settle("reconsider", [each]) } },

@@ -27,6 +27,11 @@
  * @typedef {{ key: string, kind: "entity" | "flow" | "image", item: any }} Item One decision of an annotation.
  * @typedef {Item & { origin: string, state: "pending" | "rejected", clash: string | null }} Suggestion
  *
+ * @typedef {{ target: string, unsure: boolean, text: string }} Note What the annotator says about an entity
+ *   (`ne:1-0-5`), a flow (`fg:0-0-0>1-0-5:Targ`) or an image (`im:1-0-5/0-0-0:before`).
+ *
+ * @typedef {{ section: number, line: number, ends: number[] }} Division A line, and where each of its words ends.
+ *
  * @typedef {{ op: string, [field: string]: any }} Operation
  *
  * @typedef {object} AnnotatedDocument One recipe in one layer.
@@ -47,6 +52,8 @@
  * @property {Action[]} actions
  * @property {string[]} unconnected The entities without a flow.
  * @property {Done} done
+ * @property {Note[]} notes
+ * @property {string} language
  * @property {Record<string, any>} progress
  * @property {Suggestion[]} suggestions
  *
@@ -60,12 +67,13 @@
  * @property {string | null} annotator
  * @property {boolean} curating
  * @property {string[]} origins
+ * @property {string} language The code of the language that the recipes are written in.
  * @property {Record<string, string>} tags Their English names by tag, in the paper's order.
  * @property {Record<string, string>} labels
  * @property {Record<string, string[]>} likely
  *
  * @typedef {{ page: string, layer: string | null, first: string | null, second: string | null, guided: boolean,
- *   recipe?: string, step?: string }} Route
+ *   at?: string | null, recipe?: string, step?: string }} Route
  *
  * @typedef {{ close(): void, follow?(route: Route): boolean }} Page
  *

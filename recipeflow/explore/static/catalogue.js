@@ -1,6 +1,8 @@
 // The index of all recipes, chunk after chunk: the gallery is of use with the first, the others follow by themselves.
 
+import { foldText } from "./kana.js";
 import { loadData } from "./loading.js";
+import { hasWord, readSearch } from "./matching.js";
 
 // The fields of an entry in the order in which recipeflow/explore/catalogue.py packs them.
 const ENTRY_FIELDS = ["id", "title", "english", "cover", "ingredients", "verbs", "labels", "actions", "objects"];
@@ -41,6 +43,7 @@ export class Catalogue {
       for (const field of WORD_FIELDS) entry[field] = entry[field].map((place) => chunk.words[place]);
       entry.number = this.recipes.length;
       entry.sought = this.soughtText(entry);
+      entry.stems = new Set(entry.verbs.map(foldText));
       this.numbers.set(entry.id, entry.number);
       this.recipes.push(entry);
     }
@@ -84,6 +87,11 @@ export class Catalogue {
     return this.recipes.some((entry) => entry.title !== null || entry.verbs.length > 0);
   }
 
+  /** Whether any recipe has objects of actions; a corpus of text has none, and so lacks no pictures. */
+  get hasObjects() {
+    return this.recipes.some((entry) => entry.objects > 0);
+  }
+
   get hasPictures() {
     return this.recipes.some((entry) => entry.cover !== null);
   }
@@ -95,18 +103,13 @@ function pageLoaded() {
   return new Promise((resolve) => window.addEventListener("load", resolve, { once: true }));
 }
 
-/** Text for comparing: widths of letters and cases do not count. */
-export function foldText(text) {
-  return text.normalize("NFKC").toLowerCase();
-}
-
 /** The entries that fit a search text and filters `{ingredient, verb, label}`, lists of words that must all be there. */
 export function findRecipes(recipes, query, filters) {
-  const words = foldText(query).split(/\s+/).filter(Boolean);
+  const words = readSearch(query);
   const fields = { ingredient: "ingredients", verb: "verbs", label: "labels" };
   const wanted = Object.entries(fields).flatMap(([kind, field]) => filters[kind].map((word) => [field, word]));
   return recipes.filter(
-    (entry) => words.every((word) => entry.sought.includes(word)) && wanted.every(([field, word]) => entry[field].includes(word)),
+    (entry) => words.every((word) => hasWord(entry.sought, entry.stems, word)) && wanted.every(([field, word]) => entry[field].includes(word)),
   );
 }
 

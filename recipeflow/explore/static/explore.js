@@ -3,6 +3,7 @@
 import { Catalogue } from "./catalogue.js";
 import { element, replaceContent } from "./dom.js";
 import { showGallery } from "./gallery.js";
+import { setPageLanguage, say } from "./language.js";
 import { loadData, messageOf } from "./loading.js";
 import { showRecipe } from "./recipe_page.js";
 
@@ -40,10 +41,11 @@ class Explorer {
   }
 
   async start() {
+    setPageLanguage(partOfPage("language"), partOfPage("skip"));
     try {
       this.about = await loadData("data/about");
     } catch (error) {
-      replaceContent(this.main, element("p", { class: "notice" }, `Nothing can be shown: ${messageOf(error)}.`));
+      replaceContent(this.main, element("p", { class: "notice" }, say("Nothing can be shown: {reason}.", { reason: messageOf(error) })));
       return;
     }
     const source = this.about.source ? ` · ${this.about.source}` : "";

@@ -2,6 +2,7 @@
 
 import { ArcLayer, labelFilter } from "./arcs.js";
 import { element, findAll, replaceContent } from "./dom.js";
+import { say } from "./language.js";
 import { recipeText } from "./words.js";
 
 /** @import { ShownRecipe } from "./recipe_page.js" */
@@ -45,22 +46,22 @@ class FlowView {
     const { recipe } = this;
     const used = new Set(recipe.view.flows.map((flow) => flow.label));
     const labels = Object.keys(recipe.about.labels).filter((label) => used.has(label));
-    this.text = recipeText(recipe.view, { heading: (name) => SECTION_NAMES[name], entityProps: (entity) => this.entityProps(entity) });
+    this.text = recipeText(recipe.view, { heading: (name) => say(SECTION_NAMES[name]), entityProps: (entity) => this.entityProps(entity) });
     this.host.append(this.text);
     this.arcs = new ArcLayer(this.host);
     const filter = labelFilter(labels, { nameLabel: (label) => recipe.labelName(label), onChange: (shown) => this.arcs.filter(shown) });
-    filter.setAttribute("aria-label", "Flow labels to show");
+    filter.setAttribute("aria-label", say("Flow labels to show"));
     this.listen(this.text);
     this.note = element("p", { class: "lit-note soft" }, this.hint());
-    this.pairs = element("div", { class: "pair-list", tabindex: "0", role: "region", "aria-label": "Image pairs by action" }, this.pairGroups());
+    this.pairs = element("div", { class: "pair-list", tabindex: "0", role: "region", "aria-label": say("Image pairs by action") }, this.pairGroups());
     this.listen(this.pairs);
-    const textPanel = element("section", { class: "panel text-panel", "aria-label": "The recipe" }, element("div", { class: "text-tools" }, this.englishSwitch(), filter), this.host, tagKey(recipe));
-    const pairPanel = element("section", { class: "panel pair-panel", "aria-label": "Before and after" }, element("h2", {}, "Before and after each action"), this.note, this.pairs);
+    const textPanel = element("section", { class: "panel text-panel", "aria-label": say("The recipe") }, element("div", { class: "text-tools" }, this.englishSwitch(), filter), this.host, tagKey(recipe));
+    const pairPanel = element("section", { class: "panel pair-panel", "aria-label": say("Before and after") }, element("h2", {}, say("Before and after each action")), this.note, this.pairs);
     return [textPanel, pairPanel];
   }
 
   hint() {
-    return "Point at an action, or reach it with the Tab key, to see what it is done to. Enter keeps it.";
+    return say("Point at an action, or reach it with the Tab key, to see what it is done to. Enter keeps it.");
   }
 
   englishSwitch() {
@@ -72,14 +73,14 @@ class FlowView {
     };
     box.addEventListener("change", apply);
     this.text.classList.add("with-english");
-    return element("label", { class: "switch" }, box, "English");
+    return element("label", { class: "switch" }, box, say("English"));
   }
 
   entityProps(entity) {
     const english = this.recipe.englishOf(entity.id);
     const props = { data: english === null ? {} : { english }, title: this.recipe.tagName(entity.tag) };
     if (entity.tag !== "Ac") return props;
-    const label = `${this.recipe.plainName(entity.id)}, action`;
+    const label = say("{name}, action", { name: this.recipe.plainName(entity.id) });
     return { ...props, tabindex: "0", role: "button", "aria-pressed": "false", "aria-label": label };
   }
 
@@ -94,7 +95,7 @@ class FlowView {
     const { recipe } = this;
     const head = element("h3", { class: "pair-action" }, element("span", { class: "entity tag-Ac" }, recipe.nameParts(action)), element("span", { class: "soft" }, recipe.placeOf(action)));
     const pairs = rows.map((row) => imagePair(recipe, row));
-    const empty = rows.length === 0 ? element("p", { class: "soft" }, "No object was annotated.") : null;
+    const empty = rows.length === 0 ? element("p", { class: "soft" }, say("No object was annotated.")) : null;
     const group = element("section", { class: "pair-group", data: { action } }, head, element("div", { class: "pairs" }, pairs), empty);
     this.groups.set(action, group);
     return group;
@@ -161,10 +162,10 @@ class FlowView {
   noteParts(id, lights) {
     const { recipe } = this;
     const names = (ids) => ids.map((each, i) => [i ? ", " : "", element("strong", {}, recipe.nameParts(each))]);
-    if (lights.objects.length === 0) return [element("strong", {}, recipe.nameParts(id)), " has no object in the flow graph."];
+    if (lights.objects.length === 0) return [element("strong", {}, recipe.nameParts(id)), say(" has no object in the flow graph.")];
     const origins = lights.origins.filter((each) => !lights.objects.includes(each));
-    const from = origins.length ? [" From the list: ", names(origins), "."] : [];
-    return [element("strong", {}, recipe.nameParts(id)), " is done to ", names(lights.objects), ".", from];
+    const from = origins.length ? [say(" From the list: "), names(origins), say(".")] : [];
+    return [element("strong", {}, recipe.nameParts(id)), say(" is done to "), names(lights.objects), say("."), from];
   }
 
   scrollTo(group) {
@@ -185,13 +186,13 @@ class FlowView {
  * @param {Pair} row
  */
 export function imagePair(recipe, row) {
-  const name = row.object === null ? "an object" : recipe.plainName(row.object);
-  const caption = row.object === null ? "unnamed object" : recipe.nameParts(row.object);
+  const name = row.object === null ? say("an object") : recipe.plainName(row.object);
+  const caption = row.object === null ? say("unnamed object") : recipe.nameParts(row.object);
   const verb = recipe.plainName(row.action);
   return element(
     "figure",
     { class: row.before === null && row.after === null ? "pair unseen" : "pair" },
-    element("div", { class: "pair-pictures" }, recipe.pictures.make(row.before, `${name} before: ${verb}`), element("span", { class: "pair-arrow", "aria-hidden": "true" }, "→"), recipe.pictures.make(row.after, `${name} after: ${verb}`)),
+    element("div", { class: "pair-pictures" }, recipe.pictures.make(row.before, say("{name} before: {verb}", { name, verb })), element("span", { class: "pair-arrow", "aria-hidden": "true" }, "→"), recipe.pictures.make(row.after, say("{name} after: {verb}", { name, verb }))),
     element("figcaption", {}, caption),
   );
 }
@@ -200,5 +201,5 @@ export function imagePair(recipe, row) {
 function tagKey(recipe) {
   const used = new Set(recipe.view.entities.map((entity) => entity.tag));
   const tags = Object.keys(recipe.about.tags).filter((tag) => used.has(tag));
-  return element("ul", { class: "tag-key", "aria-label": "Colours of the entities" }, tags.map((tag) => element("li", {}, element("span", { class: `entity tag-${tag}` }, tag), recipe.tagName(tag))));
+  return element("ul", { class: "tag-key", "aria-label": say("Colours of the entities") }, tags.map((tag) => element("li", {}, element("span", { class: `entity tag-${tag}` }, tag), recipe.tagName(tag))));
 }

@@ -2,6 +2,7 @@
 
 import { countWords, findRecipes } from "./catalogue.js";
 import { element, findAll, replaceContent } from "./dom.js";
+import { labelNameOf, say } from "./language.js";
 import { messageOf } from "./loading.js";
 import { loadedPicture, missingPicture, pictureAddress } from "./picture.js";
 
@@ -45,14 +46,14 @@ class Gallery {
   }
 
   parts() {
-    this.search = element("input", { type: "search", id: "search", value: this.query, placeholder: "Title, ingredient or action", autocomplete: "off" });
+    this.search = element("input", { type: "search", id: "search", value: this.query, placeholder: say("Title, ingredient or action"), autocomplete: "off" });
     this.search.addEventListener("input", () => this.change(() => (this.query = this.search.value)));
-    this.heading = element("h1", {}, "Recipes");
+    this.heading = element("h1", {}, say("Recipes"));
     this.status = element("p", { class: "soft", role: "status" });
     this.notices = element("div", { class: "notices" });
     this.chips = element("div", { class: "chosen-filters" });
     this.grid = element("ul", { class: "cards" });
-    this.pager = element("nav", { class: "pager", "aria-label": "Pages of the gallery" });
+    this.pager = element("nav", { class: "pager", "aria-label": say("Pages of the gallery") });
     return [
       element("div", { class: "gallery-head" }, element("div", {}, this.heading, this.status), element("search", { class: "finder" }, this.finder())),
       this.notices,
@@ -66,11 +67,11 @@ class Gallery {
     const fields = FILTERS.map(({ kind, name }) => {
       const select = element("select", { id: `filter-${kind}` });
       select.addEventListener("change", () => this.change(() => select.value && this.chosen[kind].push(select.value)));
-      const field = element("div", { class: "field" }, element("label", { for: `filter-${kind}` }, name), select);
+      const field = element("div", { class: "field" }, element("label", { for: `filter-${kind}` }, say(name)), select);
       this.selects.set(kind, { select, field });
       return field;
     });
-    return [element("div", { class: "field wide" }, element("label", { for: "search" }, "Search"), this.search), fields];
+    return [element("div", { class: "field wide" }, element("label", { for: "search" }, say("Search")), this.search), fields];
   }
 
   /** Take a change over, and keep it in the address, so that the way back leads here. */
@@ -79,7 +80,7 @@ class Gallery {
     this.page = 1;
     history.replaceState(null, "", this.address(1));
     const found = this.update();
-    this.announce(`${found} recipes found`);
+    this.announce(say("{count} recipes found", { count: found }));
   }
 
   address(page) {
@@ -109,12 +110,14 @@ class Gallery {
 
   statusText(found) {
     const { recipes, isWhole } = this.catalogue;
-    const all = `${recipes.length.toLocaleString("en")}${isWhole ? "" : " so far, loading more"}`;
-    return found === recipes.length ? `${all}${isWhole ? (found === 1 ? " recipe" : " recipes") : ""}` : `${found.toLocaleString("en")} of ${all}`;
+    const [all, count] = [recipes.length.toLocaleString("en"), found.toLocaleString("en")];
+    if (found !== recipes.length) return say(isWhole ? "{count} of {all}" : "{count} of {all} so far, loading more", { count, all });
+    if (!isWhole) return say("{all} so far, loading more", { all });
+    return say(found === 1 ? "{all} recipe" : "{all} recipes", { all });
   }
 
   wordName(kind, word) {
-    const english = kind === "label" ? this.about.labels[word] : this.catalogue.english.get(word);
+    const english = kind === "label" ? labelNameOf(this.about, word) : this.catalogue.english.get(word);
     return english ? `${word} ${english}` : word;
   }
 
@@ -122,18 +125,20 @@ class Gallery {
     const { select, field: box } = this.selects.get(kind);
     const words = countWords(found, field).filter(([word]) => !this.chosen[kind].includes(word));
     const known = words.map(([word, count]) => `${word}${count}`).join("\n");
-    box.hidden = words.length === 0 && this.chosen[kind].length === 0;
+    // Only what no recipe has is left out: with nothing found, a filter has to be there to be changed.
+    box.hidden = !this.catalogue.recipes.some((entry) => entry[field].length > 0);
+    select.disabled = words.length === 0;
     if (select.dataset.known === known) return;
     select.dataset.known = known;
     const options = words.map(([word, count]) => element("option", { value: word }, `${this.wordName(kind, word)} (${count})`));
-    replaceContent(select, element("option", { value: "" }, `Any ${name.toLowerCase()}`), options);
+    replaceContent(select, element("option", { value: "" }, say(`Any ${name.toLowerCase()}`)), options);
   }
 
   chosenChips() {
     return FILTERS.flatMap(({ kind, name }) =>
       this.chosen[kind].map((word) => {
         const shown = this.wordName(kind, word);
-        const chip = element("button", { type: "button", class: "chip", "aria-label": `Remove the filter ${name}: ${shown}` }, shown, element("span", { "aria-hidden": "true" }, "×"));
+        const chip = element("button", { type: "button", class: "chip", "aria-label": say("Remove the filter {name}: {shown}", { name: say(name), shown }) }, shown, element("span", { "aria-hidden": "true" }, "×"));
         chip.addEventListener("click", () => this.change(() => (this.chosen[kind] = this.chosen[kind].filter((each) => each !== word))));
         return chip;
       }),
@@ -143,16 +148,19 @@ class Gallery {
   noticeList(found) {
     const { catalogue } = this;
     const texts = [];
-    const lacks = [catalogue.hasText ? null : "the recipes' text, for which word ids stand in", catalogue.hasPictures ? null : "their frames, so that no pictures can be shown"].filter(Boolean);
+    const lacks = [
+      catalogue.hasText ? null : say("These annotations come without the recipes' text, for which word ids stand in."),
+      catalogue.hasPictures || !catalogue.hasObjects ? null : say("These annotations come without frames, so that no pictures can be shown."),
+    ].filter(Boolean);
     if (catalogue.recipes.length > 0 && lacks.length > 0) {
-      texts.push(element("p", { class: "notice" }, `These annotations come without ${lacks.join(", and without ")}. `, element("code", {}, "vrf download"), " fetches those of the official release."));
+      texts.push(element("p", { class: "notice" }, `${lacks.join(" ")} `, element("code", {}, "vrf download"), say(" fetches those of the official release.")));
     }
-    if (catalogue.failure) texts.push(element("p", { class: "notice" }, `The index could not be loaded to its end: ${messageOf(catalogue.failure)}.`));
+    if (catalogue.failure) texts.push(element("p", { class: "notice" }, say("The index could not be loaded to its end: {reason}.", { reason: messageOf(catalogue.failure) })));
     if (catalogue.problems.length > 0) {
-      const summary = element("summary", {}, `${catalogue.problems.length} problems: recipes that have them are left out`);
+      const summary = element("summary", {}, say("{count} problems: recipes that have them are left out", { count: catalogue.problems.length }));
       texts.push(element("details", { class: "notice" }, summary, element("ul", {}, catalogue.problems.map((text) => element("li", {}, text)))));
     }
-    if (found === 0 && catalogue.isWhole) texts.push(element("p", { class: "notice" }, "No recipe fits. Take a filter away, or search for less."));
+    if (found === 0 && catalogue.isWhole) texts.push(element("p", { class: "notice" }, say("No recipe fits. Take a filter away, or search for less.")));
     return texts;
   }
 
@@ -165,10 +173,10 @@ class Gallery {
 
   card(entry) {
     const cover =
-      entry.cover === null ? missingPicture("no picture", "there is no picture of this recipe") : loadedPicture(pictureAddress(entry.number, entry.cover, this.about.stamp), "");
-    const title = element("span", { class: "card-title", lang: entry.title === null ? null : "ja" }, entry.title ?? entry.id);
+      entry.cover === null ? missingPicture(say("no picture"), say("there is no picture of this recipe")) : loadedPicture(pictureAddress(entry.number, entry.cover, this.about.stamp), "");
+    const title = element("span", { class: "card-title", lang: entry.title ? this.about.language : null }, entry.title || entry.id);
     const english = entry.english ? element("span", { class: "card-english" }, entry.english) : null;
-    const facts = element("span", { class: "card-facts" }, `${entry.actions} actions · ${entry.objects} objects`);
+    const facts = element("span", { class: "card-facts" }, say("{actions} actions · {objects} objects", entry));
     return element("li", { data: { recipe: entry.id } }, element("a", { class: "card", href: `#/recipe/${encodeURIComponent(entry.id)}` }, cover, title, english, facts));
   }
 
@@ -178,9 +186,9 @@ class Gallery {
     const links = numbers.flatMap((number, i) => {
       const gap = i > 0 && number > numbers[i - 1] + 1 ? [element("span", { class: "soft" }, "…")] : [];
       const current = number === page ? "page" : null;
-      return [...gap, element("a", { class: "button", href: this.address(number), "aria-current": current, "aria-label": `Page ${number}` }, number)];
+      return [...gap, element("a", { class: "button", href: this.address(number), "aria-current": current, "aria-label": say("Page {number}", { number }) }, number)];
     });
     const step = (to, word) => (to >= 1 && to <= pages ? element("a", { class: "button", href: this.address(to) }, word) : null);
-    return [step(page - 1, "Previous"), links, step(page + 1, "Next")];
+    return [step(page - 1, say("Previous")), links, step(page + 1, say("Next"))];
   }
 }

@@ -2,6 +2,7 @@
 
 import { drawing, element, replaceContent } from "./dom.js";
 import { baselines, cutText, placeBoxes } from "./graph_layout.js";
+import { say } from "./language.js";
 import { PanZoom } from "./pan_zoom.js";
 
 /** @import { ShownRecipe } from "./recipe_page.js" */
@@ -58,7 +59,7 @@ class GraphView {
     this.labels = drawing("g", { class: "flow-labels" });
     this.nodes = drawing("g");
     this.content = drawing("g", {}, this.arrows, this.labels, this.nodes);
-    this.svg = drawing("svg", { class: "graph", role: "group", "aria-label": "Flow graph" }, this.content);
+    this.svg = drawing("svg", { class: "graph", role: "group", "aria-label": say("Flow graph") }, this.content);
     this.panZoom = new PanZoom(this.svg, this.content);
     this.nodes.addEventListener("pointerover", (event) => this.light(nodeId(event.target) ?? this.pinned));
     this.nodes.addEventListener("pointerout", () => this.light(this.pinned));
@@ -74,13 +75,13 @@ class GraphView {
     });
     const button = (text, name, act) => element("button", { type: "button", "aria-label": name, title: name, on: { click: act } }, text);
     const tools = [
-      button("+", "Larger", () => this.panZoom.zoom(1.3)),
-      button("−", "Smaller", () => this.panZoom.zoom(1 / 1.3)),
-      button("Fit", "Show everything", () => this.panZoom.fit()),
-      element("label", { class: "switch" }, fold, "Quantities and manners inside boxes"),
-      element("span", { class: "soft graph-hint" }, "Drag to move, Ctrl and wheel to zoom. Click a box to see its whole way; arrow keys walk along the flows."),
+      button("+", say("Larger"), () => this.panZoom.zoom(1.3)),
+      button("−", say("Smaller"), () => this.panZoom.zoom(1 / 1.3)),
+      button(say("Fit"), say("Show everything"), () => this.panZoom.fit()),
+      element("label", { class: "switch" }, fold, say("Quantities and manners inside boxes")),
+      element("span", { class: "soft graph-hint" }, say("Drag to move, Ctrl and wheel to zoom. Click a box to see its whole way; arrow keys walk along the flows.")),
     ];
-    return element("section", { class: "panel graph-panel", "aria-label": "Graph" }, element("div", { class: "graph-tools" }, tools), this.svg);
+    return element("section", { class: "panel graph-panel", "aria-label": say("Graph") }, element("div", { class: "graph-tools" }, tools), this.svg);
   }
 
   linesOf(id) {

@@ -1,6 +1,7 @@
 // A picture of a recipe, or a box that says why there is none.
 
 import { element } from "./dom.js";
+import { say } from "./language.js";
 
 /** Pictures of one recipe: `pictures` are the numbers of the frames that are there. */
 export class PictureMaker {
@@ -12,8 +13,8 @@ export class PictureMaker {
 
   /** Frame `number`, described by `alt`; `missing` says what it means when the annotation names no frame. */
   make(number, alt, missing = "no image was annotated") {
-    if (number === null) return missingPicture("not shown", `${alt}: ${missing}`);
-    if (!this.there.has(number)) return missingPicture(`frame ${number}`, `${alt}: frame ${number} is annotated, but not in this release`);
+    if (number === null) return missingPicture(say("not shown"), `${alt}: ${say(missing)}`);
+    if (!this.there.has(number)) return missingPicture(say("frame {number}", { number }), `${alt}: ${say("frame {number} is annotated, but not in this release", { number })}`);
     return loadedPicture(pictureAddress(this.recipeNumber, number, this.stamp), alt);
   }
 }
@@ -26,7 +27,7 @@ export function pictureAddress(recipeNumber, frame, stamp) {
 /** A picture that gives way to a box where it cannot be read. */
 export function loadedPicture(address, alt) {
   const image = element("img", { class: "picture", src: address, alt, loading: "lazy", decoding: "async" });
-  image.addEventListener("error", () => image.replaceWith(missingPicture("unreadable", `${alt}: the picture cannot be read`)));
+  image.addEventListener("error", () => image.replaceWith(missingPicture(say("unreadable"), `${alt}: ${say("the picture cannot be read")}`)));
   return image;
 }
 

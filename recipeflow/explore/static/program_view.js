@@ -1,6 +1,7 @@
 // The recipe as a cooking program, in the recipe's words or in English.
 
 import { element, replaceContent } from "./dom.js";
+import { say } from "./language.js";
 
 /** @import { ShownRecipe } from "./recipe_page.js" */
 
@@ -19,15 +20,15 @@ export function showProgram(body, recipe) {
     listing.setAttribute("lang", lang);
     replaceContent(listing, text.trimEnd().split("\n").map(programLine));
   };
-  fill(english ?? program, english ? "en" : "ja");
+  fill(english ?? program, english ? "en" : recipe.view.language);
   replaceContent(
     body,
     element(
       "section",
-      { class: "panel program-panel", "aria-label": "Cooking program" },
-      element("p", { class: "soft" }, "Inputs i1, i2, … come from the ingredient list; steps x1, x2, … are the actions, each once, in an order in which everything exists before it is used. Behind the sign # stand tag and word id of every mention. ", element("code", {}, `vrf program ${recipe.about.name} ${recipe.view.id}`), " prints it."),
-      english ? languageChoice((isEnglish) => fill(isEnglish ? english : program, isEnglish ? "en" : "ja")) : null,
-      element("div", { class: "program-scroll", tabindex: "0", role: "region", "aria-label": "Listing" }, listing),
+      { class: "panel program-panel", "aria-label": say("Cooking program") },
+      element("p", { class: "soft" }, say("Inputs i1, i2, … come from the ingredient list; steps x1, x2, … are the actions, each once, in an order in which everything exists before it is used. Behind the sign # stand tag and word id of every mention. "), element("code", {}, `vrf program ${recipe.about.name} ${recipe.view.id}`), say(" prints it.")),
+      english ? languageChoice((isEnglish) => fill(isEnglish ? english : program, isEnglish ? "en" : recipe.view.language)) : null,
+      element("div", { class: "program-scroll", tabindex: "0", role: "region", "aria-label": say("Listing") }, listing),
     ),
   );
   return null;
@@ -36,7 +37,7 @@ export function showProgram(body, recipe) {
 function languageChoice(onChange) {
   const box = element("input", { type: "checkbox", checked: true });
   box.addEventListener("change", () => onChange(box.checked));
-  return element("label", { class: "switch" }, box, "English words");
+  return element("label", { class: "switch" }, box, say("English words"));
 }
 
 function programLine(line) {

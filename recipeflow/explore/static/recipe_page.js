@@ -3,6 +3,7 @@
 import { element, replaceContent } from "./dom.js";
 import { showFlows } from "./flow_view.js";
 import { showGraph } from "./graph_view.js";
+import { labelNameOf, say, tagNameOf } from "./language.js";
 import { loadData, messageOf } from "./loading.js";
 import { PictureMaker } from "./picture.js";
 import { showProgram } from "./program_view.js";
@@ -15,6 +16,7 @@ import { showTrail } from "./trail_view.js";
  * @property {string} name
  * @property {string | null} source
  * @property {string | null} licence
+ * @property {string} language The code of the language of the recipes.
  * @property {Record<string, string>} tags Their names by tag, in the paper's order.
  * @property {Record<string, string>} labels
  * @property {string | null} stamp
@@ -44,12 +46,12 @@ const VIEWS = [
 export async function showRecipe(main, { catalogue, about, address, announce, isWanted }) {
   const entry = await catalogue.find(address.id);
   if (!isWanted()) return null;
-  if (entry === null) return showNothing(main, `There is no recipe ${address.id} here.`);
+  if (entry === null) return showNothing(main, say("There is no recipe {id} here.", { id: address.id }));
   let data;
   try {
     data = await loadData(`data/recipes/${entry.number}`);
   } catch (error) {
-    return isWanted() ? showNothing(main, `This recipe cannot be shown: ${messageOf(error)}.`) : null;
+    return isWanted() ? showNothing(main, say("This recipe cannot be shown: {reason}.", { reason: messageOf(error) })) : null;
   }
   if (!isWanted()) return null;
   const recipe = new ShownRecipe(entry, data, about);
@@ -60,7 +62,7 @@ export async function showRecipe(main, { catalogue, about, address, announce, is
 }
 
 function showNothing(main, text) {
-  replaceContent(main, element("h1", {}, "Not found"), element("p", { class: "notice" }, text), element("p", {}, element("a", { href: "#/" }, "All recipes")));
+  replaceContent(main, element("h1", {}, say("Not found")), element("p", { class: "notice" }, text), element("p", {}, element("a", { href: "#/" }, say("All recipes"))));
   return null;
 }
 
@@ -83,7 +85,7 @@ export class ShownRecipe {
   }
 
   get title() {
-    return this.view.title ?? this.view.id;
+    return this.view.title || this.view.id;
   }
 
   /** @type {(view: string, more?: string | null) => string} */
@@ -107,17 +109,17 @@ export class ShownRecipe {
 
   /** The name of a tag or label, which the explorer's data bring along. */
   tagName(tag) {
-    return this.about.tags[tag] ?? tag;
+    return tagNameOf(this.about, tag);
   }
 
   labelName(label) {
-    return this.about.labels[label] ?? label;
+    return labelNameOf(this.about, label);
   }
 
   /** Words and English as elements. */
   nameParts(id) {
     const english = this.englishOf(id);
-    const text = element("span", { lang: this.hasText ? "ja" : null, class: "name-text" }, this.textOf(id));
+    const text = element("span", { lang: this.hasText ? this.view.language : null, class: "name-text" }, this.textOf(id));
     return english === null ? [text] : [text, " ", element("span", { class: "name-english" }, english)];
   }
 
@@ -130,7 +132,7 @@ export class ShownRecipe {
   /** The number of an entity's instruction, counted from 1. */
   placeOf(id) {
     const entity = this.entity(id);
-    return `${entity.section === 0 ? "ingredient" : "instruction"} ${entity.line + 1}`;
+    return say(entity.section === 0 ? "ingredient {number}" : "instruction {number}", { number: entity.line + 1 });
   }
 }
 
@@ -139,22 +141,22 @@ function recipeHead(recipe, catalogue, shown) {
   const { entry } = recipe;
   const step = (number, word) => {
     const other = catalogue.recipes[number];
-    return other ? element("a", { class: "button", href: `#/recipe/${encodeURIComponent(other.id)}/${shown.id}`, rel: word.toLowerCase() }, word) : null;
+    return other ? element("a", { class: "button", href: `#/recipe/${encodeURIComponent(other.id)}/${shown.id}`, rel: word.toLowerCase() }, say(word)) : null;
   };
   const facts = [
-    recipe.view.title === null ? null : recipe.view.id,
-    `${recipe.view.sections[0].lines.length} ingredients`,
-    `${recipe.view.sections[1].lines.length} instructions`,
-    `${entry.actions} actions`,
-    `${recipe.view.flows.length} flows`,
+    recipe.view.title ? recipe.view.id : null,
+    say("{count} ingredients", { count: recipe.view.sections[0].lines.length }),
+    say("{count} instructions", { count: recipe.view.sections[1].lines.length }),
+    say("{count} actions", { count: entry.actions }),
+    say("{count} flows", { count: recipe.view.flows.length }),
   ].filter(Boolean);
-  const links = VIEWS.map(({ id, name }) => element("a", { href: recipe.address(id), "aria-current": id === shown.id ? "page" : null }, name));
+  const links = VIEWS.map(({ id, name }) => element("a", { href: recipe.address(id), "aria-current": id === shown.id ? "page" : null }, say(name)));
   return element(
     "div",
     { class: "recipe-head" },
-    element("div", { class: "recipe-name" }, element("h1", {}, element("span", { lang: "ja" }, recipe.title), english ? element("span", { class: "title-english" }, english) : null), element("p", { class: "soft" }, facts.join(" · "), sourceLink(recipe))),
-    element("nav", { class: "recipe-steps", "aria-label": "Other recipes" }, element("a", { class: "button", href: "#/" }, "All recipes"), step(entry.number - 1, "Previous"), step(entry.number + 1, "Next")),
-    element("nav", { class: "views", "aria-label": "Ways to look at this recipe" }, links),
+    element("div", { class: "recipe-name" }, element("h1", {}, element("span", { lang: recipe.view.language }, recipe.title), english ? element("span", { class: "title-english" }, english) : null), element("p", { class: "soft" }, facts.join(" · "), sourceLink(recipe))),
+    element("nav", { class: "recipe-steps", "aria-label": say("Other recipes") }, element("a", { class: "button", href: "#/" }, say("All recipes")), step(entry.number - 1, "Previous"), step(entry.number + 1, "Next")),
+    element("nav", { class: "views", "aria-label": say("Ways to look at this recipe") }, links),
   );
 }
 
@@ -163,13 +165,13 @@ function sourceLink(recipe) {
   const { url } = recipe.view;
   // The simulated kitchen's recipes are on no page: their addresses end in a name that is reserved for that.
   if (!url || !/^https?:\/\//.test(url) || new URL(url).hostname.endsWith(".invalid")) return null;
-  return [" · ", element("a", { href: url, rel: "noreferrer noopener", target: "_blank" }, "its page on the web")];
+  return [" · ", element("a", { href: url, rel: "noreferrer noopener", target: "_blank" }, say("its page on the web"))];
 }
 
 function whatIsMissing(recipe) {
   const texts = [];
-  if (!recipe.hasText) texts.push("This release does not have the text of this recipe: boxes replace its characters, and word ids its names.");
+  if (!recipe.hasText) texts.push(say("This release does not have the text of this recipe: boxes replace its characters, and word ids its names."));
   const wanted = recipe.view.objects.some((row) => row.before !== null || row.after !== null);
-  if (wanted && recipe.data.pictures.length === 0) texts.push("The frames of this recipe are not here: pictures are shown by frame number only.");
+  if (wanted && recipe.data.pictures.length === 0) texts.push(say("The frames of this recipe are not here: pictures are shown by frame number only."));
   return texts.length ? element("p", { class: "notice" }, texts.join(" ")) : null;
 }

@@ -1,6 +1,7 @@
 // The state trail: one ingredient from raw to the finished dish, picture by picture.
 
 import { element, replaceContent } from "./dom.js";
+import { say } from "./language.js";
 
 /** @import { ShownRecipe } from "./recipe_page.js" */
 
@@ -14,7 +15,7 @@ import { element, replaceContent } from "./dom.js";
 export function showTrail(body, recipe, { more }) {
   const { trails } = recipe.data;
   if (trails.length === 0) {
-    replaceContent(body, element("p", { class: "notice" }, "This recipe's list names no food to follow."));
+    replaceContent(body, element("p", { class: "notice" }, say("This recipe's list names no food to follow.")));
     return null;
   }
   const chosen = trails.find((trail) => trail.ingredient === more) ?? longestTrail(recipe);
@@ -24,14 +25,14 @@ export function showTrail(body, recipe, { more }) {
   });
   replaceContent(
     body,
-    element("nav", { class: "panel trail-choice", "aria-label": "Ingredients" }, element("h2", {}, "Follow"), element("ul", {}, links)),
-    element("section", { class: "panel trail-panel", "aria-label": "State trail" }, trailHead(recipe, chosen), element("ol", { class: "trail" }, trailMoments(recipe, chosen))),
+    element("nav", { class: "panel trail-choice", "aria-label": say("Ingredients") }, element("h2", {}, say("Follow")), element("ul", {}, links)),
+    element("section", { class: "panel trail-panel", "aria-label": say("State trail") }, trailHead(recipe, chosen), element("ol", { class: "trail" }, trailMoments(recipe, chosen))),
   );
   return null;
 }
 
 function stepCount(trail) {
-  return trail.steps.length === 1 ? "1 step" : `${trail.steps.length} steps`;
+  return trail.steps.length === 1 ? say("1 step") : say("{count} steps", { count: trail.steps.length });
 }
 
 /** The ingredient with the most pictures: the best to begin with. */
@@ -44,7 +45,7 @@ function trailHead(recipe, trail) {
   const last = trail.steps.at(-1);
   const ends = last && recipe.data.results.includes(last.action);
   const text = trail.steps.length === 0 ? "No action takes it up." : ends ? "From the list to the dish." : "It goes no further than this: no flow leads on from its last action to the dish.";
-  return [element("h2", {}, recipe.nameParts(trail.ingredient)), element("p", { class: "soft" }, text)];
+  return [element("h2", {}, recipe.nameParts(trail.ingredient)), element("p", { class: "soft" }, say(text))];
 }
 
 /**
@@ -59,27 +60,27 @@ function trailMoments(recipe, trail) {
     const rows = step.rows.map((row) => recipe.view.objects[row]);
     const before = rows.find((row) => row.before !== null)?.before ?? null;
     if (shown === null || (before !== null && before !== shown)) {
-      if (shown !== null) moments.push(element("li", { class: "moment-gap", title: "meanwhile" }, "…"));
-      moments.push(pictureMoment(recipe, before, `${name} before: ${recipe.plainName(step.action)}`, number === 0 ? "raw" : null));
+      if (shown !== null) moments.push(element("li", { class: "moment-gap", title: say("meanwhile") }, "…"));
+      moments.push(pictureMoment(recipe, before, say("{name} before: {verb}", { name, verb: recipe.plainName(step.action) }), number === 0 ? say("raw") : null));
     }
     moments.push(actionMoment(recipe, step, rows));
     shown = rows.findLast((row) => row.after !== null)?.after ?? null;
     const isLast = number === trail.steps.length - 1;
-    const word = isLast && recipe.data.results.includes(step.action) ? "the dish" : null;
-    if (shown !== null || isLast) moments.push(pictureMoment(recipe, shown, `${name} after: ${recipe.plainName(step.action)}`, word));
+    const word = isLast && recipe.data.results.includes(step.action) ? say("the dish") : null;
+    if (shown !== null || isLast) moments.push(pictureMoment(recipe, shown, say("{name} after: {verb}", { name, verb: recipe.plainName(step.action) }), word));
   });
   return moments;
 }
 
 function pictureMoment(recipe, frame, alt, word) {
-  const caption = [frame === null ? null : `frame ${frame}`, word].filter(Boolean).join(" · ");
-  return element("li", { class: frame === null ? "moment-picture unseen" : "moment-picture" }, element("figure", {}, recipe.pictures.make(frame, alt), element("figcaption", { class: "soft" }, caption || "no image")));
+  const caption = [frame === null ? null : say("frame {number}", { number: frame }), word].filter(Boolean).join(" · ");
+  return element("li", { class: frame === null ? "moment-picture unseen" : "moment-picture" }, element("figure", {}, recipe.pictures.make(frame, alt), element("figcaption", { class: "soft" }, caption || say("no image"))));
 }
 
 function actionMoment(recipe, step, rows) {
   const objects = [...new Set(rows.map((row) => row.object).filter((id) => id !== null && id !== step.action))];
   const names = objects.map((id, i) => [i ? ", " : "", recipe.nameParts(id)]);
-  const role = step.label === "Targ" ? names : step.label === "Dest" ? ["takes in ", names] : [`as ${recipe.labelName(step.label).toLowerCase()} of `, names];
+  const role = step.label === "Targ" ? names : step.label === "Dest" ? [say("takes in "), names] : [say("as {label} of ", { label: recipe.labelName(step.label).toLowerCase() }), names];
   return element(
     "li",
     { class: "moment-action" },

@@ -16,7 +16,8 @@
  * @typedef {{ action: string, object: string | null, before: number | null, after: number | null }} Pair The frames
  *   before and after an action, for one of its objects.
  *
- * @typedef {{ sections: Section[], entities: Entity[] }} TextView The part of a recipe that is drawn as text.
+ * @typedef {{ language?: string, sections: Section[], entities: Entity[] }} TextView The part of a recipe that is drawn
+ *   as text.
  *
  * @typedef {TextView & { id: string, title: string | null, url: string | null, flows: Flow[], objects: Pair[] }} RecipeView
  *

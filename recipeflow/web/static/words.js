@@ -21,19 +21,23 @@ import { element, findAll } from "./dom.js";
  * @param {TextOptions} options
  */
 export function recipeText(view, options = {}) {
-  const parts = view.sections.map((section, number) =>
-    element(
-      "section",
-      { class: `text-section text-${section.name}` },
-      element("h3", {}, options.heading ? options.heading(section.name) : section.name),
-      section.lines.map((line, row) => textLine(view, number, row, line, options)),
-    ),
+  // A corpus of instructions has no ingredient list: its heading would stand over nothing.
+  const parts = view.sections.map(
+    (section, number) =>
+      section.lines.length > 0 &&
+      element(
+        "section",
+        { class: `text-section text-${section.name}` },
+        element("h3", {}, options.heading ? options.heading(section.name) : section.name),
+        section.lines.map((line, row) => textLine(view, number, row, line, options)),
+      ),
   );
-  return element("div", { class: "recipe-text", lang: "ja" }, parts);
+  const alone = parts.filter(Boolean).length === 1 ? "one-section" : "";
+  return element("div", { class: `recipe-text ${alone}`.trim(), lang: view.language ?? "ja" }, parts);
 }
 
 /**
- * Bring a drawn text up to date with `view`: only lines whose entities changed are drawn again. Words and lines must
+ * Bring a drawn text up to date with `view`: only lines whose words or entities changed are drawn again. The lines must
  * be the same.
  *
  * @param {Element} text
@@ -66,7 +70,7 @@ function lineStamp(view, section, row, options) {
     entity.tag,
     options.entityProps?.(entity),
   ]);
-  return JSON.stringify(looks);
+  return JSON.stringify([view.sections[section].lines[row].words.map((word) => word.end), looks]);
 }
 
 /** @type {(view: TextView, section: number, row: number, line: Line, options: TextOptions) => HTMLElement} */
@@ -75,6 +79,7 @@ function textLine(view, section, row, line, options) {
   const spans = [];
   for (let at = 0; at < line.words.length;) {
     const entity = starts.get(at);
+    if (at > 0) spans.push(gap(line.words[at - 1], line.words[at]));
     if (entity) spans.push(entitySpan(entity, line.words.slice(entity.start, entity.end), options));
     else spans.push(wordSpan(line.words[at]));
     at = entity ? Math.max(entity.end, at + 1) : at + 1;
@@ -90,9 +95,18 @@ function entitySpan(entity, words, options) {
   return element(
     "span",
     { class: `entity tag-${entity.tag} ${more}`, data: { entity: entity.id, tag: entity.tag, ...data }, ...props },
-    words.map(wordSpan),
+    words.map((word, i) => [i > 0 && gap(words[i - 1], word), wordSpan(word)]),
     element("span", { class: "tag-badge", "aria-hidden": "true" }, entity.tag),
   );
+}
+
+/**
+ * What is between two words: a space where the language has one.
+ *
+ * @type {(before: Word, after: Word) => string}
+ */
+function gap(before, after) {
+  return after.start > before.end ? " " : "";
 }
 
 /** @type {(word: Word) => HTMLElement} */
@@ -114,6 +128,15 @@ export function shownWord(word) {
 }
 
 /**
+ * Words as text, with the spaces between them.
+ *
+ * @param {Word[]} words
+ */
+export function shownWords(words) {
+  return words.map((word, i) => (i > 0 ? gap(words[i - 1], word) : "") + shownWord(word)).join("");
+}
+
+/**
  * An entity's text, made of its words; boxes where there is none.
  *
  * @param {TextView} view
@@ -121,7 +144,7 @@ export function shownWord(word) {
  */
 export function shownEntity(view, entity) {
   const words = view.sections[entity.section].lines[entity.line].words.slice(entity.start, entity.end);
-  return words.map(shownWord).join("");
+  return shownWords(words);
 }
 
 /**

@@ -35,6 +35,7 @@ function cutting() {
     unconnected: [],
     done: { words: false, flows: false, frames: false },
     suggestions: [],
+    notes: [],
   };
 }
 
