@@ -3,20 +3,24 @@
     pipe = pipeline("post-action-retrieval", model=repo, trust_remote_code=True)
     pipe({"action": "千切り", "object": "キャベツ", "image": "cabbage.jpg"}, top_k=5)
 
-An index is the folder `index` of a saved model: the candidates (`rows.parquet`, images inside), their embeddings
-(`vectors.faiss`, read by `datasets`' own FAISS integration) and what they were made with (`index.json`).
+An index is the folder `index` of a saved model: the candidates (`rows.arrow`, images inside), their embeddings
+(`vectors.faiss`, read by `datasets`' own FAISS integration) and what they were made with (`index.json`). The
+candidates are a mapped file, and not copied where they are loaded; an older index has them in `rows.parquet`.
 
 A confidence is the softmax over all candidates of their similarity divided by a temperature, fitted on queries that
 the model had not seen. A query without its picture or its context has less information, so each kind of query has its
 own temperature, and its own threshold below which the model is not sure. `calibration.json` next to the weights
-contains both for every kind, and what they were measured on.
+contains both for every kind, and what they were measured on. It also has, for every kind, what tells that no candidate
+shows what was asked for: the first answers are then less similar, and show other food or other actions.
 
 This file is saved with every model that has an index and imports nothing from the project.
 """
 
+import hashlib
 import io
 import json
 import math
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -46,8 +50,14 @@ except ImportError:
     from package_vrf import CALIBRATION, INDEX, INDEX_ABOUT, RETRIEVAL
     from processing_vrf import VRFProcessor
 
-INDEX_FORMAT, CALIBRATION_FORMAT = 1, 2
-ROWS, VECTORS = "rows.parquet", "vectors.faiss"
+INDEX_FORMAT, CALIBRATION_FORMAT = 2, 3
+OLD_CALIBRATION_FORMAT = 2
+"""Without a measure of absence; still read."""
+
+ROWS, VECTORS = "rows.arrow", "vectors.faiss"
+PARQUET_FORMAT, PARQUET_ROWS = 1, "rows.parquet"
+"""Of an older index, which is still read. `datasets` copies its images into its own cache."""
+
 EMBEDDING = "embedding"
 """The name of the FAISS index on the table of candidates."""
 
@@ -61,10 +71,17 @@ TASK = "post-action-retrieval"
 KIND = "kind"
 """The name under which the number of a query's kind bypasses the model: the threshold depends on the kind."""
 
+NAMES = "names"
+"""The name under which the codes of a query's action and object bypass the model."""
+
+LOOKED_AT = 10
+"""The first answers that show whether what was asked for is among the candidates."""
+
 Kind = tuple[str, ...]
 """A kind of query: the parts that it lacks; none of them for a complete one."""
 
 COMPLETE: Kind = ()
+ABSENCE_WEIGHTS = ("bias", "similarity", "same_action", "same_object", "same_state")
 
 
 def optional_parts(parts: Sequence[str]) -> list[str]:
@@ -95,6 +112,59 @@ def name_kind(kind: Kind) -> str:
     return f"no {' or '.join(kind)}" if kind else "complete"
 
 
+def name_code(phrase: str | Sequence[str] | None) -> int:
+    """A number for the name of an action or object, whatever its width, case and spaces; 0 for none."""
+    text = phrase if isinstance(phrase, str) else "".join(phrase or ())
+    plain = "".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return int.from_bytes(hashlib.sha256(plain.encode()).digest()[:8], signed=True) if plain else 0
+
+
+def name_codes(queries: Sequence[Mapping[str, Any]], processor: VRFProcessor) -> np.ndarray:
+    """The codes of each query's action and object, queries x 2, by the words of the vocabulary that they mean."""
+    phrases = [[query.get(part) for part in ("action", "object")] for query in queries]
+    return np.array([[name_code(part and processor.read_words(part)) for part in pair] for pair in phrases], np.int64)
+
+
+@dataclass(frozen=True)
+class VRFAbsence:
+    """The weights of what shows that no candidate is right, in a logistic model.
+
+    Args:
+        bias: Without any evidence.
+        similarity: Of the mean similarity of the first answers.
+        same_action: Of the share of them that show the result of the action that was asked for.
+        same_object: Of the share that show the object.
+        same_state: Of whether one of them shows both.
+    """
+
+    bias: float
+    similarity: float
+    same_action: float
+    same_object: float
+    same_state: float
+
+    def probability(self, evidence: np.ndarray) -> np.ndarray:
+        """How likely absence is, if it was as likely as not before; the evidence is queries x the last four."""
+        weights = [self.similarity, self.same_action, self.same_object, self.same_state]
+        return 1 / (1 + np.exp(-(self.bias + evidence @ weights)))
+
+
+def absence_evidence(scores: np.ndarray, answers: Sequence[Sequence[Mapping]], names: np.ndarray) -> np.ndarray:
+    """What the first answers show, queries x 4: see `VRFAbsence`. Names that were not asked for are not compared.
+
+    Args:
+        scores: Similarities, queries x answers.
+        answers: For each query, the first answers: each with the code of its `action`, and those of its `objects`.
+        names: The codes of each query's action and object, 0 where it has none.
+    """
+    rows = []
+    for found, (action, object) in zip(answers, names.tolist(), strict=True):
+        same_action = np.array([action != 0 and answer["action"] == action for answer in found])
+        same_object = np.array([object != 0 and object in answer["objects"] for answer in found])
+        rows.append([same_action.mean(), same_object.mean(), (same_action & same_object).any()])
+    return np.column_stack([scores.mean(axis=1), np.array(rows, float).reshape(-1, 3)])
+
+
 @dataclass(frozen=True)
 class VRFScale:
     """What turns the similarities of one kind of query into confidences.
@@ -102,10 +172,12 @@ class VRFScale:
     Args:
         temperature: What similarities are divided by.
         min_confidence: Below it, the model is not sure of its first answer.
+        absence: What shows that no candidate is right; None where it was not measured.
     """
 
     temperature: float
     min_confidence: float
+    absence: VRFAbsence | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0 and 0 < self.min_confidence <= 1):
@@ -138,12 +210,10 @@ class VRFCalibration:
             return None
         try:
             about = json.loads(path.read_text(encoding="utf-8"))
-            if about["format"] != CALIBRATION_FORMAT:
+            if about["format"] not in (OLD_CALIBRATION_FORMAT, CALIBRATION_FORMAT):
                 raise ValueError(f"format {about['format']}, where this code reads {CALIBRATION_FORMAT}")
             rows = {COMPLETE: about} | {tuple(row["without"]): row for row in about["incomplete"]}
-            scales = {
-                kind: VRFScale(float(row["temperature"]), float(row["min_confidence"])) for kind, row in rows.items()
-            }
+            scales = {kind: _read_scale(row) for kind, row in rows.items()}
             return cls(scales, str(about["weights"]), about)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(
@@ -175,6 +245,12 @@ class VRFCalibration:
                 f"{', '.join(map(name_kind, self.scales))}; run `vrf calibrate` again"
             )
         return self.scales[kind]
+
+
+def _read_scale(row: Mapping[str, Any]) -> VRFScale:
+    absence = row.get("absence")
+    weights = absence and VRFAbsence(**{name: float(absence["weights"][name]) for name in ABSENCE_WEIGHTS})
+    return VRFScale(float(row["temperature"]), float(row["min_confidence"]), weights)
 
 
 def confidences(scores: np.ndarray, log_totals: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
@@ -224,11 +300,7 @@ class VRFIndex:
             )
         try:
             about = json.loads((folder / INDEX_ABOUT).read_text(encoding="utf-8"))
-            if about["format"] != INDEX_FORMAT:
-                raise ValueError(f"format {about['format']}, where this code reads {INDEX_FORMAT}")
-            # Cached by content: `datasets` alone uses a file's name and time, and could return older rows.
-            cache = Path(datasets.config.HF_DATASETS_CACHE) / f"vrf-index-{about['rows_sha256']}"
-            rows = datasets.Dataset.from_parquet(str(folder / ROWS), cache_dir=str(cache))
+            rows = _open_rows(folder, about)
             rows = rows.cast_column("image", datasets.Image(decode=False))  # so that only shown images are decoded
             rows.load_faiss_index(EMBEDDING, folder / VECTORS)
         except (OSError, RuntimeError, ValueError, KeyError, TypeError, datasets.exceptions.DatasetsError) as error:
@@ -271,17 +343,20 @@ class VRFIndex:
         k: int,
         min_confidence: float | None = None,
         kinds: Sequence[Kind] | None = None,
+        names: np.ndarray | None = None,
     ) -> list[list[dict[str, Any]]]:
         """The k nearest candidates of each query as rows, with `score`, their cosine similarity, and their image.
 
         If the model was calibrated, each also has `confidence`, how likely it is the right one of all candidates,
-        and all rows of a query share `sure`: whether the first one's confidence is high enough.
+        and all rows of a query share `sure`: whether the first one's confidence is high enough. With names, they also
+        share `absent`: how likely it is that no candidate shows what was asked for.
 
         Args:
             queries: Embeddings, one row per query.
             k: How many candidates.
             min_confidence: The threshold; by default the calibration's for the kind of each query.
             kinds: What each query lacks, as returned by `kind_of`; by default all are complete.
+            names: The queries' actions and objects, as returned by `name_codes`.
 
         Raises:
             ValueError: If there are fewer than k candidates, or a confidence is requested without a calibration.
@@ -294,10 +369,30 @@ class VRFIndex:
         for values in zip(*columns.values(), strict=True):
             record = dict(zip(columns, values, strict=True))
             records.append(record | {"image": Image.open(io.BytesIO(record["image"]["bytes"]))})
-        judged = self._judge(queries, scores, min_confidence, kinds or [COMPLETE] * len(queries))
+        kinds = kinds or [COMPLETE] * len(queries)
+        judged = self._judge(queries, scores, min_confidence, kinds)
+        shared = self._absent(queries, kinds, names)
         return [
-            [judgement | records[place] for judgement, place in zip(*pair, strict=True) if records[place]]
-            for pair in zip(judged, places.reshape(rows.shape), strict=True)
+            [judgement | same | records[place] for judgement, place in zip(line, found, strict=True) if records[place]]
+            for line, same, found in zip(judged, shared, places.reshape(rows.shape), strict=True)
+        ]
+
+    def _absent(self, queries: np.ndarray, kinds: Sequence[Kind], names: np.ndarray | None) -> list[dict[str, float]]:
+        """For each query, how likely it is that no candidate is right, where that was calibrated."""
+        known = {} if self.calibration is None else {kind: self.calibration.scale(kind).absence for kind in set(kinds)}
+        if names is None or not any(known.values()):
+            return [{} for _ in kinds]
+        scores, rows = self.search(queries, min(LOOKED_AT, len(self)))
+        columns = self.rows.select_columns(["action", "objects"])[rows.flatten().clip(min=0)]
+        codes = [
+            {"action": name_code(action), "objects": {name_code(object) for object in objects}}
+            for action, objects in zip(columns["action"], columns["objects"], strict=True)
+        ]
+        answers = [codes[start : start + rows.shape[1]] for start in range(0, len(codes), rows.shape[1])]
+        evidence = absence_evidence(scores, answers, names)
+        return [
+            {} if absence is None else {"absent": float(absence.probability(row[None])[0])}
+            for absence, row in zip((known[kind] for kind in kinds), evidence, strict=True)
         ]
 
     def _check_confidence(self, min_confidence: float | None) -> None:
@@ -350,6 +445,17 @@ class VRFIndex:
         assert index is not None  # one without vectors cannot be put on a table
         for start in range(0, index.ntotal, CHUNK):
             yield index.reconstruct_n(start, min(CHUNK, index.ntotal - start))
+
+
+def _open_rows(folder: Path, about: dict[str, Any]) -> datasets.Dataset:
+    """The table of candidates: a mapped file, of which only the rows that are shown are read."""
+    if about["format"] == PARQUET_FORMAT:
+        # Cached by content: `datasets` alone uses a file's name and time, and could return older rows.
+        cache = Path(datasets.config.HF_DATASETS_CACHE) / f"vrf-index-{about['rows_sha256']}"
+        return datasets.Dataset.from_parquet(str(folder / PARQUET_ROWS), cache_dir=str(cache))
+    if about["format"] != INDEX_FORMAT:
+        raise ValueError(f"format {about['format']}, where this code reads {INDEX_FORMAT}")
+    return datasets.Dataset.from_file(str(folder / ROWS))
 
 
 def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> dict[str, list]:
@@ -441,23 +547,27 @@ class PostActionRetrievalPipeline(Pipeline):
         )
         kinds = query_kinds(config.query_parts)
         inputs[KIND] = torch.tensor([kinds.index(kind_of(query, config.query_parts))])
+        inputs[NAMES] = torch.from_numpy(name_codes([query], self.processor))
         return inputs
 
     def _forward(  # ty: ignore[incompatible-method-override] own parameters, as in transformers' pipelines
         self, inputs: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:
-        given = {name: tensor for name, tensor in inputs.items() if name != KIND}
-        return {"query_embeds": self.model.get_query_embeds(**given).float(), KIND: inputs[KIND]}
+        past = {name: inputs[name] for name in (KIND, NAMES)}
+        given = {name: tensor for name, tensor in inputs.items() if name not in past}
+        return {"query_embeds": self.model.get_query_embeds(**given).float(), **past}
 
     def postprocess(  # ty: ignore[incompatible-method-override] own parameters, as in transformers' pipelines
         self, outputs: Mapping[str, torch.Tensor], top_k: int = 5, min_confidence: float | None = None
     ) -> list[dict[str, Any]]:
         """The nearest candidates, the best first, as rows with a `score`.
 
-        A calibrated model adds its `confidence` in each, and whether it is `sure` of the first.
+        A calibrated model adds its `confidence` in each, whether it is `sure` of the first, and how likely the right
+        one is `absent`.
         """
         kind = query_kinds(self.model.config.query_parts)[int(outputs[KIND])]
-        return self.index.nearest(outputs["query_embeds"].numpy(), top_k, min_confidence, [kind])[0]
+        queries, names = (outputs[name].numpy() for name in ("query_embeds", NAMES))
+        return self.index.nearest(queries, top_k, min_confidence, [kind], names)[0]
 
 
 CUSTOM_PIPELINES = {TASK: {"impl": RETRIEVAL, "pt": ["AutoModel"], "type": "multimodal"}}
@@ -467,13 +577,17 @@ __all__ = [
     "CUSTOM_PIPELINES",
     "TASK",
     "PostActionRetrievalPipeline",
+    "VRFAbsence",
     "VRFCalibration",
     "VRFIndex",
     "VRFScale",
+    "absence_evidence",
     "arrange_queries",
     "confidences",
     "kind_of",
     "missed_words",
+    "name_code",
+    "name_codes",
     "name_kind",
     "optional_parts",
     "query_kinds",

@@ -10,13 +10,13 @@ from pathlib import Path
 from random import Random
 
 from recipeflow.errors import UsageError
-from recipeflow.kitchen.camera import Camera, Look
+from recipeflow.kitchen.camera import FILM, check_studio, open_camera
 from recipeflow.kitchen.film import Film, render_film, shoot_film
 from recipeflow.kitchen.pantry import open_shelf
 from recipeflow.kitchen.plan import Plan
 from recipeflow.kitchen.planner import plan_recipe
 from recipeflow.kitchen.writer import add_meanings, write_recipe
-from recipeflow.processes import available_cores, no_interrupts
+from recipeflow.machines.processes import available_cores, no_interrupts
 from recipeflow.progress import progress_bar
 from recipeflow.release import ReleaseInfo, ReleaseWriter
 from recipeflow.release.recipe import Recipe
@@ -46,7 +46,7 @@ class CookedRecipe:
 
 
 def kitchen_name(seed: int, pantry: str) -> str:
-    """The prefix of a kitchen's recipe ids."""
+    """The prefix of a kitchen's recipe ids; its studio changes the pictures only."""
     return f"kitchen-{seed}" if pantry == "all" else f"kitchen-{pantry}-{seed}"
 
 
@@ -76,11 +76,12 @@ def devise_recipe(seed: int, index: int, pantry: str = "all") -> DevisedRecipe:
     return DevisedRecipe(recipe, plan, film, rng.getrandbits(31), glossary)
 
 
-def cook_recipe(seed: int, index: int, used_only: bool = False, pantry: str = "all") -> CookedRecipe:
+def cook_recipe(
+    seed: int, index: int, used_only: bool = False, pantry: str = "all", studio: str = FILM
+) -> CookedRecipe:
     """Devise one recipe and draw its frames; with ``used_only``, just the annotated ones."""
     devised = devise_recipe(seed, index, pantry)
-    camera = Camera(Look.from_seed(devised.look))
-    frames = dict(render_film(devised.film, camera, used_only))
+    frames = dict(render_film(devised.film, open_camera(devised.look, studio), used_only))
     return CookedRecipe(devised.recipe, frames, devised.glossary)
 
 
@@ -92,6 +93,7 @@ def cook_release(
     overwrite: bool = False,
     workers: int | None = None,
     pantry: str = "all",
+    studio: str = FILM,
 ) -> None:
     """Cook a release folder, marked as simulated; it appears only when it is complete.
 
@@ -103,24 +105,30 @@ def cook_release(
         overwrite: Replace an existing release.
         workers: Processes; as many as there are cores by default.
         pantry: ``all`` ingredients, or one half of them, ``first`` or ``second``; the halves share no word.
+        studio: Where pictures are taken: ``film``, the default, in one place for each recipe; otherwise each picture
+            in another place, in one of the ways of `camera.studio`.
     """
     open_shelf(pantry)  # refused before any work is done
+    check_studio(studio)
     if recipes < 1:
         raise UsageError(f"expected at least one recipe, found {recipes}; pass --recipes 200, for example")
     writer = ReleaseWriter(folder, overwrite=overwrite)
     glossary: dict[str, str] = {}
-    with writer, closing(_cook_all(recipes, seed, used_only, workers, pantry)) as finished:
+    with writer, closing(_cook_all(recipes, seed, used_only, workers, pantry, studio)) as finished:
         for cooked in progress_bar(finished, recipes, "cooking recipes"):
             writer.add(cooked.recipe, cooked.frames)
             add_meanings(glossary, cooked.glossary)
         details = {"seed": seed, "recipes": recipes, "frames": "used only" if used_only else "all"}
         details |= {} if pantry == "all" else {"pantry": pantry}
+        details |= {} if studio == FILM else {"studio": studio}
         writer.info = ReleaseInfo(SOURCE, "MIT", VERSION, dict(sorted(glossary.items())), details)
 
 
-def _cook_all(recipes: int, seed: int, used_only: bool, workers: int | None, pantry: str) -> Generator[CookedRecipe]:
+def _cook_all(
+    recipes: int, seed: int, used_only: bool, workers: int | None, pantry: str, studio: str
+) -> Generator[CookedRecipe]:
     workers = min(recipes, workers or available_cores())
-    columns = [seed] * recipes, range(recipes), [used_only] * recipes, [pantry] * recipes
+    columns = [seed] * recipes, range(recipes), [used_only] * recipes, [pantry] * recipes, [studio] * recipes
     if workers == 1:
         yield from map(cook_recipe, *columns)
         return

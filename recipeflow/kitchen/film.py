@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from recipeflow.kitchen.camera import Camera, encode
+from recipeflow.kitchen.camera import Camera, TravellingCamera, encode
 from recipeflow.kitchen.plan import Plan, Step
 from recipeflow.kitchen.world import Scene, Stuff, perform
 from recipeflow.kitchen.writer import WrittenAction
@@ -160,7 +160,7 @@ def _together(scenes: Sequence[Scene]) -> Scene:
     return replace(scenes[0], portions=tuple(portion for scene in scenes for portion in scene.portions))
 
 
-def render_film(film: Film, camera: Camera, used_only: bool) -> Iterator[tuple[int, bytes]]:
+def render_film(film: Film, camera: Camera | TravellingCamera, used_only: bool) -> Iterator[tuple[int, bytes]]:
     """Draw the film frame by frame as JPEG; with ``used_only``, just the annotated frames.
 
     Args:

@@ -1,4 +1,4 @@
-"""Calibrate a trained model on a fold that it has not seen, by kind of query, and save the result with its weights."""
+"""Calibrate a trained model on recipes that it has not seen, by kind of query, among all candidates of an index."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from configuration_vrf import VRFConfig, weights_digest
 from modeling_vrf import VRFModel
 from package_vrf import CALIBRATION
 from recipeflow.errors import CalibrationError, ModelFolderError
+from recipeflow.evaluation.accuracy import Share
 from recipeflow.files import write_json
+from recipeflow.search.absence import Absence, measure_absence
 from recipeflow.search.confidence import (
-    HOTTEST,
     PRIOR_QUERIES,
     Answered,
     Bin,
     Judged,
     Queries,
-    answer_above,
     calibration_error,
     choose_threshold,
     fit_temperature,
-    join_queries,
+    is_guessing,
     judge,
     log_loss,
     reliability_bins,
@@ -49,25 +49,29 @@ TYPICAL = 0.05
 
 @dataclass(frozen=True)
 class Calibrated:
-    """The temperature and threshold of one kind of query, fitted on half of the recipes and measured on the other.
+    """The temperature and threshold of one kind of query, fitted on all queries.
+
+    How good they are is measured by fitting the same way on each half of the recipes, and judging the other half.
 
     Args:
         kind: What these queries lack.
         temperature: What similarities are divided by.
         wanted: The target accuracy.
-        fitted_on: The number of queries that both were fitted on.
-        fitted: Coverage and accuracy there.
-        data: The queries of the other half.
-        judged: The model's confidence in them.
+        fitted: The threshold, with coverage and accuracy on the queries that it was fitted on.
+        data: The queries.
+        judged: The confidence in each of them, by the temperature of the other half.
+        answered: Coverage and accuracy above the threshold of the other half.
+        absence: How well a query without any right candidate is recognised; ``None`` where rows have no names.
     """
 
     kind: Kind
     temperature: float
     wanted: float
-    fitted_on: int
     fitted: Answered
     data: Queries
     judged: Judged
+    answered: Answered
+    absence: Absence | None
 
     @property
     def name(self) -> str:
@@ -76,21 +80,22 @@ class Calibrated:
 
     @property
     def bins(self) -> list[Bin]:
-        """The other half by confidence."""
+        """The queries by confidence."""
         return reliability_bins(self.judged)
 
     @property
     def curve(self) -> list[Answered]:
-        """Coverage and accuracy there, for every possible threshold."""
+        """Coverage and accuracy for every possible threshold."""
         return risk_coverage(self.judged)
 
     @property
-    def answered(self) -> Answered:
-        """Coverage and accuracy there."""
-        return answer_above(self.judged, self.fitted.min_confidence)
+    def sure(self) -> Share:
+        """How many of the answers above the threshold are right."""
+        count = round(self.answered.coverage * len(self.judged))
+        return Share("sure", round((self.answered.accuracy or 0) * count), count)
 
     def figures(self) -> dict[str, Any]:
-        """What was measured on the other half; all shares as fractions."""
+        """What was measured, with temperatures and thresholds of the other half; all shares as fractions."""
         plain = judge(self.data, 1.0)
         return {
             "queries": len(self.data),
@@ -99,9 +104,9 @@ class Calibrated:
             "mean_confidence": self.judged.confidences.mean().item(),
             "expected_calibration_error": calibration_error(self.bins),
             "expected_calibration_error_uncalibrated": calibration_error(reliability_bins(plain)),
-            "log_loss": log_loss(self.data, self.temperature),
-            "log_loss_uncalibrated": log_loss(self.data, 1.0),
-            "answered": asdict(self.answered),
+            "log_loss": log_loss(self.judged),
+            "log_loss_uncalibrated": log_loss(plain),
+            "answered": asdict(self.answered) | {"queries": self.sure.queries, "right": self.sure.hits},
         }
 
     def as_dict(self) -> dict[str, Any]:
@@ -114,7 +119,8 @@ class Calibrated:
         return {
             "temperature": self.temperature,
             "min_confidence": self.fitted.min_confidence,
-            "fitted_on": {"queries": self.fitted_on, "answered": asdict(self.fitted)},
+            "fitted_on": {"queries": len(self.data), "answered": asdict(self.fitted)},
+            "absence": self.absence and self.absence.as_dict(),
             "measured": self.figures(),
             "reliability": bins,
         }
@@ -124,22 +130,29 @@ class Calibrated:
         found = self.figures()
         answered = found["answered"]
         return [
-            f"{self.fitted_on}",
             f"{found['queries']}",
             f"{self.temperature:.4f}",
             f"{found['accuracy']:.1%}",
             f"{found['mean_confidence']:.1%}",
             f"{found['expected_calibration_error']:.1%}",
             f"{found['expected_calibration_error_uncalibrated']:.1%}",
-            f"{answered['min_confidence']:.3f}",
+            f"{self.fitted.min_confidence:.3f}",
             f"{answered['coverage']:.1%}",
-            "—" if answered["accuracy"] is None else f"{answered['accuracy']:.1%}",
+            _spell_share(self.sure),
+            "—" if self.absence is None else f"{self.absence.auroc:.2f}",
         ]
 
 
+def _spell_share(share: Share) -> str:
+    """A share with its interval: of few answers it says little."""
+    if not share.queries:
+        return "—"
+    low, high = share.interval
+    return f"{share.hits / share.queries:.0%} of {share.queries} ({low:.0f}–{high:.0f}%)"
+
+
 FIGURES = (
-    "queries fitted on",
-    "queries measured on",
+    "queries",
     "temperature",
     "accuracy (R@1)",
     "mean confidence",
@@ -148,6 +161,7 @@ FIGURES = (
     "confidence threshold",
     "coverage",
     "accuracy above the threshold",
+    "absence recognised (AUROC)",
 )
 """The row names of `Calibrated.column`."""
 
@@ -161,7 +175,7 @@ class CalibratedModel:
     @property
     def uncertain(self) -> list[Calibrated]:
         """Kinds with too few queries to fit on."""
-        return [kind for kind in self.kinds if kind.fitted_on < FEW]
+        return [kind for kind in self.kinds if len(kind.data) < FEW]
 
     @property
     def never_sure(self) -> list[Calibrated]:
@@ -190,10 +204,10 @@ def expected_temperature(config: VRFConfig) -> float:
 
 
 def calibrate_kinds(asked: Mapping[Kind, Asked], expected: float, wanted: float = HALF) -> CalibratedModel:
-    """Fit temperature and threshold of each kind on every second recipe, and measure them on the others.
+    """Fit temperature and threshold of each kind of query, and measure them on recipes that they were not fitted on.
 
-    The temperature of a kind has a prior at that of all kinds together, which in turn has a prior at the expected one;
-    each prior counts as much as `PRIOR_QUERIES`.
+    The temperature of complete queries has a prior at the expected one, and that of other kinds at theirs; each
+    prior counts as much as `PRIOR_QUERIES`.
 
     Args:
         asked: Queries that the model was not trained on, by kind, as `ask_by_kind` makes them.
@@ -205,15 +219,32 @@ def calibrate_kinds(asked: Mapping[Kind, Asked], expected: float, wanted: float 
     """
     if not 0 < wanted <= 1:
         raise CalibrationError(f"expected an accuracy above 0 and up to 1, found {wanted}")
-    halves = _split_recipes(asked)
-    together = join_queries([fitting for fitting, _ in halves.values()])
-    distinct = max(len(fitting) for fitting, _ in halves.values())
-    common = steady_temperature(fit_temperature(together), distinct, expected)
-    return CalibratedModel([_calibrate(kind, *pair, common, wanted) for kind, pair in halves.items()])
+    first = _split_recipes(asked)
+    queries = {kind: part.data for kind, part in asked.items()}
+    if is_guessing(queries[COMPLETE]):
+        raise CalibrationError(
+            f"expected a model that finds right images nearer than others, found none better than guessing on "
+            f"{len(queries[COMPLETE])} queries; calibrate on data like its training data, or train it further"
+        )
+    whole, *halves = (
+        _fit_scales({kind: data.select(mask[kind]) for kind, data in queries.items()}, expected, wanted)
+        for mask in ({kind: torch.ones_like(part) for kind, part in first.items()}, first, _negate(first))
+    )
+    found = []
+    for kind, (temperature, threshold) in whole.items():
+        judged, answered = _judge_halves(queries[kind], first[kind], [half[kind] for half in halves])
+        evidence = asked[kind].evidence
+        absence = None if evidence is None else measure_absence(evidence, first[kind])
+        found.append(Calibrated(kind, temperature, wanted, threshold, queries[kind], judged, answered, absence))
+    return CalibratedModel(found)
 
 
-def _split_recipes(asked: Mapping[Kind, Asked]) -> dict[Kind, tuple[Queries, Queries]]:
-    """The queries of every second recipe, and those of the others; no recipe is on both sides, in whatever kind."""
+Scale = tuple[float, Answered]
+"""A temperature and a threshold."""
+
+
+def _split_recipes(asked: Mapping[Kind, Asked]) -> dict[Kind, torch.Tensor]:
+    """Which queries are of every second recipe; no recipe is on both sides, in whatever kind."""
     recipes = torch.cat([part.recipes for part in asked.values()]).unique()
     first = {kind: torch.isin(part.recipes, recipes[::2]) for kind, part in asked.items()}
     for kind, mask in first.items():
@@ -223,19 +254,33 @@ def _split_recipes(asked: Mapping[Kind, Asked]) -> dict[Kind, tuple[Queries, Que
                 f"expected queries ({name_kind(kind)}) of at least two recipes, one to fit on and one to measure on, "
                 f"found {found} of {len(recipes)}; choose another fold, or a larger dataset"
             )
-    return {kind: (part.select(first[kind]), part.select(~first[kind])) for kind, part in asked.items()}
+    return first
 
 
-def _calibrate(kind: Kind, fitting: Queries, others: Queries, common: float, wanted: float) -> Calibrated:
-    fitted = fit_temperature(fitting)
-    if kind == COMPLETE and fitted == HOTTEST:
-        raise CalibrationError(
-            f"expected a model that finds right images nearer than others, found none better than guessing on "
-            f"{len(fitting)} queries; calibrate on data like its training data, or train it further"
-        )
-    temperature = steady_temperature(fitted, len(fitting), common)
-    threshold = choose_threshold(judge(fitting, temperature), wanted)
-    return Calibrated(kind, temperature, wanted, len(fitting), threshold, others, judge(others, temperature))
+def _negate(masks: Mapping[Kind, torch.Tensor]) -> dict[Kind, torch.Tensor]:
+    return {kind: ~mask for kind, mask in masks.items()}
+
+
+def _fit_scales(queries: Mapping[Kind, Queries], expected: float, wanted: float) -> dict[Kind, Scale]:
+    scales: dict[Kind, Scale] = {}
+    for kind, part in queries.items():  # the complete ones first
+        prior = scales[COMPLETE][0] if scales else expected
+        temperature = steady_temperature(fit_temperature(part), len(part), prior)
+        scales[kind] = temperature, choose_threshold(judge(part, temperature), wanted)
+    return scales
+
+
+def _judge_halves(data: Queries, first: torch.Tensor, halves: Sequence[Scale]) -> tuple[Judged, Answered]:
+    """The confidence in all queries, each half by the scale of the other, and what both thresholds together give."""
+    confidences = torch.zeros(len(data), dtype=torch.float64)
+    right, sure = torch.zeros_like(first), torch.zeros_like(first)
+    for (temperature, threshold), others in zip(halves, (~first, first), strict=True):
+        part = judge(data.select(others), temperature)
+        confidences[others], right[others] = part.confidences, part.right
+        sure[others] = part.confidences >= threshold.min_confidence
+    accuracy = right[sure].double().mean().item() if sure.any() else None
+    lowest = min(threshold.min_confidence for _, threshold in halves)
+    return Judged(confidences, right), Answered(lowest, sure.double().mean().item(), accuracy)
 
 
 def save_calibration(calibrated: CalibratedModel, model: VRFModel, folder: str | Path, about: dict[str, Any]) -> Path:

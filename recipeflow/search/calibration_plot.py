@@ -81,7 +81,7 @@ def _plot_coverage(axes: Axes, kinds: list[tuple[Calibrated, Style]]) -> None:
     """One curve per kind, with a mark at its threshold."""
     for kind, style in kinds:
         curve, answered = kind.curve, kind.answered
-        label = f"{kind.name}, {len(kind.judged):,} queries: threshold {answered.min_confidence:.2f}"
+        label = f"{kind.name}, {len(kind.judged):,} queries: threshold {kind.fitted.min_confidence:.2f}"
         axes.plot([point.coverage for point in curve], [point.accuracy for point in curve], color=style.colour,
                   linestyle=style.dashes, label=label)  # fmt: skip
         if answered.accuracy is not None:

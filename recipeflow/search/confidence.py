@@ -1,7 +1,9 @@
 """The confidence in a model's first answer: temperature scaling, and the metrics based on it.
 
-The confidence in a candidate is the softmax over all candidates of similarity / T. The one parameter T is fitted by
-maximum likelihood (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017), with a prior for few queries.
+The confidence in a candidate is the softmax over all candidates of similarity / T (Guo et al., "On Calibration of
+Modern Neural Networks", ICML 2017), with a prior for few queries. T is fitted to the first answers alone, which are
+what people see: the likelihood of their being right or wrong. Fitted to the likelihood of the right candidates, as
+usual, confidences were too high, because T then also had to fit all those queries whose image comes tenth or later.
 Nothing here depends on models or files; similarities are computed in chunks, so that memory does not grow with the
 number of queries.
 """
@@ -9,7 +11,7 @@ number of queries.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -24,7 +26,14 @@ PRIOR_QUERIES = 10
 """The weight of the prior, in queries."""
 
 BINS = 10
-NEWTON_STEPS = 100
+GRID = 17
+"""Temperatures that are tried first, from coldest to hottest."""
+
+PRECISE = 1e-3
+"""The relative precision of a temperature; confidences do not depend on more."""
+
+SMALLEST = 1e-9
+"""The least probability that counts in a log-loss."""
 
 
 @dataclass(frozen=True)
@@ -56,34 +65,46 @@ class Queries:
         return Queries(self.queries[mask], self.candidates, self.targets[mask])
 
 
-def join_queries(parts: Sequence[Queries]) -> Queries:
-    """Queries among the same candidates as one set."""
-    queries, targets = (torch.cat([getattr(part, name) for part in parts]) for name in ("queries", "targets"))
-    return Queries(queries, parts[0].candidates, targets)
-
-
 def fit_temperature(data: Queries) -> float:
-    """The temperature that makes the right images most likely.
+    """The temperature at which it is most likely that the first answers are right where they are, and else wrong.
 
-    The negative log-likelihood is convex in 1 / T, so Newton's method finds its only minimum; if a step would leave
-    the interval that contains it, that interval is halved instead. If right images are no nearer than others, all
-    candidates are about equally likely: that is the highest temperature.
+    The best of a grid is refined by golden-section search between its neighbours. If no first answer is right, that
+    is the highest temperature; if all are, the lowest.
     """
-    low, high = 1 / HOTTEST, 1 / COLDEST
-    if _slope(data, low)[0] >= 0:
-        return HOTTEST
-    if _slope(data, high)[0] <= 0:  # every query finds its image first: no confidence is too high
-        return COLDEST
-    inverse = math.sqrt(low * high)
-    for _ in range(NEWTON_STEPS):
-        slope, curvature = _slope(data, inverse)
-        low, high = (inverse, high) if slope < 0 else (low, inverse)
-        step = inverse - slope / curvature if curvature > 0 else high
-        following = step if low < step < high else math.sqrt(low * high)
-        if abs(following - inverse) <= 1e-9 * inverse:
-            break
-        inverse = following
-    return 1 / inverse
+    right = rank_targets(data.queries, data.candidates, data.targets) <= 1
+
+    def loss(logarithm: float) -> float:
+        return log_loss(Judged(_first_confidences(data, math.exp(logarithm)), right))
+
+    low, high = math.log(COLDEST), math.log(HOTTEST)
+    step = (high - low) / (GRID - 1)
+    losses = [loss(low + number * step) for number in range(GRID)]
+    best = losses.index(min(losses))
+    if best in (0, GRID - 1):
+        return (COLDEST, HOTTEST)[best > 0]
+    return math.exp(_golden_section(loss, low + (best - 1) * step, low + (best + 1) * step))
+
+
+def _golden_section(loss: Callable[[float], float], low: float, high: float) -> float:
+    """The minimum of a function that first falls and then rises."""
+    share = (math.sqrt(5) - 1) / 2
+    left, right = high - share * (high - low), low + share * (high - low)
+    found = {left: loss(left), right: loss(right)}
+    while high - low > PRECISE:
+        if found[left] < found[right]:
+            high, right, left = right, left, right - share * (right - low)
+            found[left] = loss(left)
+        else:
+            low, left, right = left, right, left + share * (high - left)
+            found[right] = loss(right)
+    return (low + high) / 2
+
+
+def is_guessing(data: Queries) -> bool:
+    """Whether right images are no nearer than others."""
+    sums = [(own.sum(), similarity.mean(1).sum()) for similarity, own in data.similarities()]
+    own, others = torch.tensor(sums).sum(0).tolist()
+    return own <= others
 
 
 def steady_temperature(fitted: float, queries: int, expected: float) -> float:
@@ -94,23 +115,6 @@ def steady_temperature(fitted: float, queries: int, expected: float) -> float:
     """
     weight = queries / (queries + PRIOR_QUERIES)
     return math.exp(weight * math.log(fitted) + (1 - weight) * math.log(expected))
-
-
-def _slope(data: Queries, inverse: float) -> tuple[float, float]:
-    """First and second derivative of the mean negative log-likelihood by 1 / T."""
-    slope = curvature = 0.0
-    for similarity, own in data.similarities():
-        weight = (similarity * inverse).softmax(1)
-        mean = (weight * similarity).sum(1)
-        slope += (mean - own).sum().item()
-        curvature += ((weight * similarity**2).sum(1) - mean**2).sum().item()
-    return slope / len(data), curvature / len(data)
-
-
-def log_loss(data: Queries, temperature: float) -> float:
-    """The mean negative log-likelihood of the right images."""
-    losses = [(s / temperature).logsumexp(1) - own / temperature for s, own in data.similarities()]
-    return torch.cat(losses).mean().item()
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,18 @@ class Judged:
 
 def judge(data: Queries, temperature: float) -> Judged:
     """The confidence in the first answer to each query; a tie for the first place does not count as right."""
-    parts = [(similarity / temperature).softmax(1).amax(1) for similarity, _ in data.similarities()]
-    return Judged(torch.cat(parts), rank_targets(data.queries, data.candidates, data.targets) <= 1)
+    right = rank_targets(data.queries, data.candidates, data.targets) <= 1
+    return Judged(_first_confidences(data, temperature), right)
+
+
+def _first_confidences(data: Queries, temperature: float) -> torch.Tensor:
+    return torch.cat([(similarity / temperature).softmax(1).amax(1) for similarity, _ in data.similarities()])
+
+
+def log_loss(judged: Judged) -> float:
+    """The mean negative log-likelihood of what the first answers are: right or wrong."""
+    chances = judged.confidences.where(judged.right, 1 - judged.confidences)
+    return -chances.clamp(min=SMALLEST).log().mean().item()
 
 
 @dataclass(frozen=True)

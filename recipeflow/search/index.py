@@ -5,9 +5,10 @@ Its candidates are those of the evaluation: the distinct post-action images.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
+import uuid
+import weakref
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import datasets
 import faiss
 import numpy as np
+import pyarrow as pa
 import torch
 from transformers.dynamic_module_utils import custom_object_save
 
@@ -23,12 +25,13 @@ from configuration_vrf import HUB_WEIGHTS, OFFLINE_WEIGHTS, VRFConfig, weights_d
 from modeling_vrf import VRFModel
 from package_vrf import INDEX, INDEX_ABOUT
 from processing_vrf import VRFProcessor
-from recipeflow.dataset.folder import RECIPES, DatasetFolder
+from recipeflow.dataset.folder import PAIRS, RECIPES, DatasetFolder
 from recipeflow.dataset.frames import index_frames
 from recipeflow.dataset.opening import open_dataset
 from recipeflow.errors import SearchIndexError
 from recipeflow.features.compute import compute_features
-from recipeflow.files import StagedFolder, saving, write_json
+from recipeflow.features.rows import FeatureRows
+from recipeflow.files import StagedFolder, cache_folder, remove_quietly, saving, write_json
 from retrieval_vrf import (
     CUSTOM_PIPELINES,
     EMBEDDING,
@@ -50,6 +53,7 @@ POINTS_A_CELL = 64
 
 CHUNK = 512
 PAIR_COLUMNS = ["recipe_id", "fold", "action", "object", "object_tag", "instruction", "post_frame", "post_image"]
+RENAMED = [*PAIR_COLUMNS[:-2], "frame", "image"]
 COLUMNS = ["recipe_id", "title", "fold", "action", "object", "object_tag", "objects", "instruction", "frame", "image"]
 
 
@@ -60,6 +64,7 @@ def build_index(
     *,
     weights: str | Path | None = None,
     cache: str | Path | None = None,
+    device: torch.device | None = None,
     announce: Callable[[str], None] = lambda line: None,
 ) -> VRFIndex:
     """Embed every distinct post-action image of a dataset with a model.
@@ -72,18 +77,19 @@ def build_index(
         dataset: A folder written by ``vrf build``, or ``OWNER/NAME`` on the Hub.
         weights: Where the weights of the backbone come from, if they came from a file.
         cache: The folder of all feature caches.
+        device: Where missing features are computed; on the accelerator by default, if there is one.
         announce: Called with lines on the progress.
     """
     name, dataset = Path(dataset).resolve().name, open_dataset(dataset)
     if model.config.freeze_backbone:
         source = weights or _weights_source(model.config)
         table = compute_features(
-            dataset, backbone=model.config.backbone, weights=source, cache=cache, announce=announce
+            dataset, backbone=model.config.backbone, weights=source, cache=cache, device=device, announce=announce
         )
         table.check_model(model.config)
         candidates, first = first_rows(table.post)
         rows = read_candidates(dataset, table.post, first)
-        embeds = _embed_features(model, table.features[candidates])
+        embeds = _embed_features(model, table.rows, candidates)
     else:
         post = torch.from_numpy(index_frames(dataset).post)
         rows = read_candidates(dataset, post, first_rows(post)[1])
@@ -113,31 +119,58 @@ def first_rows(post: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
 
 
 def read_candidates(dataset: Path, post: torch.Tensor, rows: list[int]) -> datasets.Dataset:
-    """The table of candidates, memory-mapped; images stay encoded.
+    """The table of candidates as a mapped file, with their images still encoded.
 
-    An image that is the result for several objects has the first in ``object`` and all of them in ``objects``.
+    An image that is the result for several objects has the first in ``object`` and all of them in ``objects``. The
+    file is the only copy of the images: `save_index` gives it a second name. Without one it is gone with the table.
     """
-    tables = DatasetFolder(dataset)
-    pairs = _read_parquet(tables.files(), PAIR_COLUMNS)
+    folder = cache_folder("candidates")
+    path = folder / f"{uuid.uuid4().hex}.arrow"
+    with saving(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            _write_candidates(DatasetFolder(dataset), post, np.array(rows), path)
+            table = datasets.Dataset.from_file(str(path))
+        except BaseException:
+            remove_quietly(path)
+            raise
+    weakref.finalize(table, remove_quietly, path)
+    return table
+
+
+def _write_candidates(tables: DatasetFolder, post: torch.Tensor, rows: np.ndarray, path: Path) -> None:
+    """Write the candidates a row group at a time."""
     recipes = tables.columns(RECIPES, ["recipe_id", "title"])
     titles = dict(zip(recipes["recipe_id"], recipes["title"], strict=True))
     objects: dict[int, dict[str, None]] = {}
-    for image, name in zip(post.tolist(), pairs["object"], strict=True):
+    for image, name in zip(post.tolist(), tables.columns(PAIRS, ["object"])["object"], strict=True):
         objects.setdefault(image, {}).update({} if name is None else {name: None})
+    features = _candidate_features(tables)
+    start = 0
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, features.arrow_schema) as writer:
+        for _, _, group in tables.row_groups(PAIRS, PAIR_COLUMNS):
+            wanted = rows[(rows >= start) & (rows < start + len(group))]
+            part = group.take(wanted - start).rename_columns(RENAMED)
+            named = [titles[recipe_id] for recipe_id in part["recipe_id"].to_pylist()]
+            part = part.append_column("title", pa.array(named, pa.string()))
+            shown = [list(objects[image]) for image in post[wanted].tolist()]
+            part = part.append_column("objects", pa.array(shown, pa.list_(pa.string())))
+            writer.write_table(part.select(COLUMNS).cast(features.arrow_schema))
+            start += len(group)
+
+
+def _candidate_features(tables: DatasetFolder) -> datasets.Features:
+    known = datasets.Features.from_arrow_schema(tables.schema(PAIRS))
     text = datasets.Value("string")
-    pairs = pairs.add_column("title", [titles[recipe] for recipe in pairs["recipe_id"]], feature=text)
-    pairs = pairs.add_column("objects", [list(objects[image]) for image in post.tolist()], feature=datasets.List(text))
-    pairs = pairs.rename_columns({"post_frame": "frame", "post_image": "image"})
-    return pairs.select_columns(COLUMNS).cast_column("image", datasets.Image(decode=False)).select(rows)
-
-
-def _read_parquet(files: list[Path], columns: list[str]) -> datasets.Dataset:
-    return datasets.Dataset.from_parquet([str(path) for path in files], columns=columns)
+    known |= {"title": text, "objects": datasets.List(text), "frame": known["post_frame"]}
+    known["image"] = datasets.Image(decode=False)
+    return datasets.Features({name: known[name] for name in COLUMNS})
 
 
 @torch.no_grad()
-def _embed_features(model: VRFModel, features: torch.Tensor) -> torch.Tensor:
-    parts = [model.get_image_embeds(post_features=part.to(model.device)) for part in features.split(CHUNK)]
+def _embed_features(model: VRFModel, features: FeatureRows, frames: torch.Tensor) -> torch.Tensor:
+    looked = (features.look(part, model.device) for part in frames.split(CHUNK))
+    parts = [model.get_image_embeds(post_features=part) for part in looked]
     return torch.cat(parts).float().cpu()
 
 
@@ -187,14 +220,34 @@ def save_index(index: VRFIndex, model_folder: str | Path) -> Path:
             f"expected a saved model in {model_folder}, found no config.json; pass its folder, such as run/model"
         )
     with StagedFolder(model_folder / INDEX, marker=INDEX_ABOUT, overwrite=True) as aside:
-        index.rows.to_parquet(aside / ROWS)
+        _save_rows(index.rows, aside / ROWS)
         index.rows.save_faiss_index(EMBEDDING, aside / VECTORS)
-        with (aside / ROWS).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        write_json(aside / INDEX_ABOUT, index.about | {"rows_sha256": digest})
+        write_json(aside / INDEX_ABOUT, index.about | {"format": INDEX_FORMAT})
     with saving(model_folder):
         for described in (VRFModel, PostActionRetrievalPipeline):  # both: a folder holds the code of one version
             custom_object_save(described, model_folder)
     settings = json.loads(config.read_text(encoding="utf-8"))
     write_json(config, settings | {"custom_pipelines": CUSTOM_PIPELINES})
     return model_folder / INDEX
+
+
+def _save_rows(rows: datasets.Dataset, path: Path) -> None:
+    """Give the file of a table another name, so that its images are on disk once; or write them, where it has none."""
+    if (own := _own_file(rows)) is not None:
+        try:
+            path.hardlink_to(own)
+            return
+        except OSError:  # on another file system, or one without second names
+            pass
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, rows.features.arrow_schema) as writer:
+        for part in rows.with_format("arrow").iter(CHUNK):
+            writer.write_table(part.cast(rows.features.arrow_schema))
+
+
+def _own_file(rows: datasets.Dataset) -> Path | None:
+    """The file that has exactly the rows of a table; ``None`` for a choice of rows, or a table in memory."""
+    if len(rows.cache_files) != 1 or rows._indices is not None:
+        return None
+    file = Path(rows.cache_files[0]["filename"]).resolve()
+    whole = datasets.Dataset.from_file(str(file))
+    return file if whole.num_rows == rows.num_rows and whole.features == rows.features else None

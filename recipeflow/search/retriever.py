@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+import torch
 from huggingface_hub import snapshot_download
 
 from modeling_vrf import VRFModel
@@ -23,7 +24,7 @@ from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
 from recipeflow.search.index import build_index, save_index
 from recipeflow.training.runs import load_trained
 from recipeflow.training.saved_model import DEFAULT_MODEL, find_model_folder
-from retrieval_vrf import VRFCalibration, VRFIndex, arrange_queries, kind_of
+from retrieval_vrf import VRFCalibration, VRFIndex, arrange_queries, kind_of, name_codes
 
 Row = dict[str, Any]
 
@@ -54,11 +55,12 @@ class Retriever:
         return release.get("glossary", {})
 
     @classmethod
-    def from_pretrained(cls, name: str | Path, **options: Any) -> Retriever:
+    def from_pretrained(cls, name: str | Path, device: torch.device | None = None, **options: Any) -> Retriever:
         """Load model, processor and index from a folder or a repository on the Hub; nothing else is needed.
 
         Args:
             name: The folder of a saved model, or a repository's name.
+            device: Where the model computes; the CPU by default.
             **options: Of ``huggingface_hub.snapshot_download``: ``revision``, ``token``, ``local_files_only`` …
 
         Raises:
@@ -70,7 +72,7 @@ class Retriever:
             index = VRFIndex.load(folder)
         except ValueError as error:
             raise SearchIndexError(str(error)) from error
-        return cls(*load_trained(str(folder)), index)
+        return cls(*load_trained(str(folder), device), index)
 
     @classmethod
     def build(
@@ -150,8 +152,9 @@ class Retriever:
         Returns:
             For one query its rows, for a batch a list of them: the candidate's recipe, action, object, instruction,
             frame and image, and ``score``, the cosine similarity. If the model was calibrated, also ``confidence``,
-            the probability that the candidate is the right one, and ``sure``, the same in all rows of a query: whether
-            the first one's confidence reaches the threshold.
+            the probability that the candidate is the right one, ``sure``, the same in all rows of a query: whether the
+            first one's confidence reaches the threshold, and ``absent``: how likely it is that no candidate shows what
+            was asked for.
 
         Raises:
             QueryError: If the model needs other inputs, has fewer than k candidates, or was not calibrated and is
@@ -163,7 +166,7 @@ class Retriever:
             images = inputs.pop("pre_images", None)
             embeds = self.model.encode_queries(**inputs, images=images, processor=self.processor)
             kinds = [kind_of(query, self.model.config.query_parts) for query in queries]
-            found = self.index.nearest(embeds.numpy(), k, min_confidence, kinds)
+            found = self.index.nearest(embeds.numpy(), k, min_confidence, kinds, name_codes(queries, self.processor))
         except (ValueError, TypeError, OSError) as error:
             raise QueryError(str(error)) from error
         return found if is_batch else found[0]

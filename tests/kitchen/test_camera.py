@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recipeflow.kitchen.camera import Camera, Look, encode
-from recipeflow.kitchen.camera.look import STUDIOS, derive
+from recipeflow.kitchen.camera.look import PLACES, derive
 from recipeflow.kitchen.pantry import PANTRY
 from recipeflow.kitchen.world import CONTAINERS, FORMS, HEATS, MARKS, Portion, Scene
 
@@ -187,24 +187,24 @@ def test_hand_and_caption_are_laid_over_a_copy():
     assert still.tobytes() == kept
 
 
-def test_studios_differ_more_than_takes():
+def test_places_differ_more_than_takes():
     scene = Scene("bowl", (Portion(TOMATO, "wedges"), Portion(CUCUMBER, "rounds")), True)
-    takes = [[Camera(Look.from_seed(look)).shoot(scene, seed) for seed in (1, 2)] for look in range(2 * STUDIOS)]
+    takes = [[Camera(Look.from_seed(look)).shoot(scene, seed) for seed in (1, 2)] for look in range(2 * PLACES)]
     within = [distance(*pair) for pair in takes]
     across = [
         distance(takes[one][0], takes[other][1])
         for one in range(len(takes))
         for other in range(one + 1, len(takes))
-        if (other - one) % STUDIOS
+        if (other - one) % PLACES
     ]
     assert max(within) < min(across)
 
 
-def test_recipes_of_one_studio_differ_a_little():
+def test_recipes_of_one_place_differ_a_little():
     scene = Scene("bowl", (Portion(TOMATO, "wedges"),), True)
-    one, other = (Camera(Look.from_seed(look)).shoot(scene, 1) for look in (0, STUDIOS))
+    one, other = (Camera(Look.from_seed(look)).shoot(scene, 1) for look in (0, PLACES))
     assert distance(one, other) > 1
-    assert Look.from_seed(5) == Look.from_seed(5) != Look.from_seed(5 + STUDIOS)
+    assert Look.from_seed(5) == Look.from_seed(5) != Look.from_seed(5 + PLACES)
 
 
 def test_what_waits_is_visible_at_the_edge():

@@ -66,9 +66,12 @@ def make_hub_cache(folder: Path, name: str, model: Path) -> Path:
     return folder
 
 
-def write_calibration(folder: Path, complete: tuple[float, float], no_image: tuple[float, float]) -> None:
+def write_calibration(
+    folder: Path, complete: tuple[float, float], no_image: tuple[float, float], absence: dict | None = None
+) -> None:
     """Calibrate a saved model that has an index, by hand: a temperature and a threshold for either kind of query."""
     weights = json.loads((folder / "index" / "index.json").read_text())["weights"]
-    first, second = ({"temperature": pair[0], "min_confidence": pair[1]} for pair in (complete, no_image))
-    numbers = {"format": 2, "weights": weights, **first, "incomplete": [{"without": ["image"], **second}]}
+    same = {"absence": absence and {"weights": absence}}
+    first, second = ({"temperature": pair[0], "min_confidence": pair[1], **same} for pair in (complete, no_image))
+    numbers = {"format": 3, "weights": weights, **first, "incomplete": [{"without": ["image"], **second}]}
     (folder / "calibration.json").write_text(json.dumps(numbers))

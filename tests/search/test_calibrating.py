@@ -9,7 +9,7 @@ from configuration_vrf import VRFConfig
 from recipeflow.errors import CalibrationError
 from recipeflow.search.calibrating import FEW, FIGURES, calibrate_kinds, expected_temperature
 from recipeflow.search.calibration_plot import plot_calibration, save_plot
-from recipeflow.search.confidence import Queries, fit_temperature
+from recipeflow.search.confidence import Queries, fit_temperature, judge, steady_temperature
 from recipeflow.search.query_kinds import Asked
 from tests.model_helpers import BACKBONE
 from tests.search.test_calibration import ideal_queries
@@ -34,28 +34,42 @@ def test_each_kind_has_a_temperature_and_a_threshold_of_its_own():
     assert not found.uncertain and not found.never_sure
 
 
-def test_halves_are_of_different_recipes_whatever_the_kind():
+def test_every_query_is_judged_by_the_other_half_whatever_the_kind():
     """A recipe that one kind lacks must not shift the halves of that kind."""
     whole, part = ask(80, 0.05), ask(80, 0.05, seed=1)
     kept = part.recipes != 1
-    found = calibrate_kinds({(): Asked(part.select(kept), part.recipes[kept]), NO_IMAGE: whole}, 0.05)
+    part = Asked(part.data.select(kept), part.recipes[kept])
+    found = calibrate_kinds({(): part, NO_IMAGE: whole}, 0.05)
     for kind, asked in zip(found.kinds, (part, whole), strict=True):
-        odd = (asked.recipes % 2 == 1) & (kept if asked is part else True)
-        assert kind.data.targets.equal(asked.data.targets[odd])
-        assert kind.fitted_on == int((asked.recipes % 2 == 0).sum())
+        assert kind.data is asked.data
+        even = asked.recipes % 2 == 0
+        temperatures = both_temperatures({(): part, NO_IMAGE: whole}, kind.kind)
+        of_even, of_odd = (judge(kind.data, temperature).confidences for temperature in temperatures)
+        torch.testing.assert_close(kind.judged.confidences, torch.where(even, of_odd, of_even))
+
+
+def both_temperatures(asked: dict, kind: tuple) -> list[float]:
+    """The temperatures of a kind, fitted on the even and on the odd recipes."""
+    found = []
+    for rest in (0, 1):
+        parts = {name: one.data.select(one.recipes % 2 == rest) for name, one in asked.items()}
+        complete = steady_temperature(fit_temperature(parts[()]), len(parts[()]), 0.05)
+        others = steady_temperature(fit_temperature(parts[kind]), len(parts[kind]), complete)
+        found.append(others if kind else complete)
+    return found
 
 
 def test_a_kind_with_few_queries_leans_on_the_others():
     many, few = ask(2000, 0.1), ask(10, 0.1, seed=3)
     found = calibrate_kinds({(): many, NO_IMAGE: few}, 0.05).kinds[1]
-    alone = fit_temperature(few.select(few.recipes % 2 == 0))
+    alone = fit_temperature(few.data)
     assert abs(found.temperature - 0.1) < abs(alone - 0.1)
-    assert found.fitted_on == 5 < FEW
+    assert len(found.data) == 10 < FEW
 
 
 def test_too_few_queries_to_fit_on_are_reported():
-    found = calibrate_kinds({(): ask(200, 0.05), NO_IMAGE: ask(60, 0.05)}, 0.05)
-    assert [(kind.name, kind.fitted_on) for kind in found.uncertain] == [("no image", 30)]
+    found = calibrate_kinds({(): ask(200, 0.05), NO_IMAGE: ask(40, 0.05)}, 0.05)
+    assert [(kind.name, len(kind.data)) for kind in found.uncertain] == [("no image", 40)]
 
 
 def test_the_json_has_complete_queries_at_the_top_and_the_table_a_column_for_each_kind():
@@ -69,7 +83,8 @@ def test_the_json_has_complete_queries_at_the_top_and_the_table_a_column_for_eac
     table = found.table()
     assert table.columns == ("", "complete", "no image", "no context")
     assert [row[0] for row in table.rows] == list(FIGURES)
-    assert table.rows[0][1:] == ("40", "45", "40")
+    assert table.rows[0][1:] == ("80", "90", "80")
+    assert table.rows[-1][1:] == ("—", "—", "—")  # these queries have no names
 
 
 @pytest.mark.parametrize("kinds", [[()], [(), NO_IMAGE, ("context",), ("image", "context")]])
@@ -94,7 +109,7 @@ def test_what_cannot_be_calibrated_is_refused():
 def test_guessing_is_refused_for_complete_queries_and_never_sure_for_others():
     good = Asked(Queries(torch.eye(6), torch.eye(6), torch.arange(6)), torch.arange(6) % 2)
     wrong = Asked(Queries(torch.eye(6), torch.eye(6), (torch.arange(6) + 1) % 6), good.recipes)
-    with pytest.raises(CalibrationError, match="none better than guessing on 3 queries"):
+    with pytest.raises(CalibrationError, match="none better than guessing on 6 queries"):
         calibrate_kinds({(): wrong, NO_IMAGE: good}, 0.05)
     assert calibrate_kinds({(): good, NO_IMAGE: wrong}, 0.05).kinds[1].answered.accuracy != 1
 

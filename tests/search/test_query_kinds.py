@@ -34,7 +34,7 @@ def test_a_kind_is_asked_with_the_rows_that_have_its_parts():
         assert asked[kind].recipes.equal(pairs.recipes[rows[mask]])
         assert len(asked[kind].data) == len(asked[kind].recipes)
         found = asked[kind].data
-        shown = pairs.images.post[pairs.rows((), FOLDS)].unique()[found.targets]
+        shown = pairs.images.post[pairs.rows((), range(10))].unique()[found.targets]
         assert shown.equal(pairs.images.post[rows[mask]])
 
 

@@ -1,6 +1,8 @@
+import gc
 import hashlib
 import io
 import json
+import math
 import os
 import shutil
 import warnings
@@ -12,11 +14,14 @@ import pytest
 import torch
 from PIL import Image
 from transformers.utils import logging
+from typer.testing import CliRunner
 
 import retrieval_vrf
 from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
+from recipeflow.cli import app
 from recipeflow.cli.searching import _parse_context
+from recipeflow.dataset.frames import index_frames
 from recipeflow.errors import CalibrationError, QueryError, SearchIndexError, UsageError
 from recipeflow.search import index as search_index
 from recipeflow.search.retriever import Retriever, load_calibration
@@ -227,10 +232,41 @@ def test_a_saved_index_gives_the_same_answers(retriever, saved, picture):
     before, after = (side.search("切", "トマト", picture, k=9) for side in (retriever, loaded))
     assert plain(before) == plain(after)
     assert [row["score"] for row in before] == pytest.approx([row["score"] for row in after], abs=1e-6)
-    assert sorted(path.suffix for path in (saved / "index").iterdir()) == [".faiss", ".json", ".parquet"]
+    assert sorted(path.suffix for path in (saved / "index").iterdir()) == [".arrow", ".faiss", ".json"]
     about = json.loads((saved / "index" / "index.json").read_text())
     assert about["kind"] == "Flat" and about["rows"] == len(loaded.index)
     assert about["dataset"]["release"]["source"] == "simulated"
+
+
+def test_an_older_index_with_its_rows_as_parquet_still_loads(saved, picture, tmp_path):
+    folder = shutil.copytree(saved, tmp_path / "model")
+    new = Retriever.from_pretrained(folder)
+    new.index.rows.to_parquet(folder / "index" / "rows.parquet")
+    (folder / "index" / "rows.arrow").unlink()
+    about = json.loads((folder / "index" / "index.json").read_text())
+    digest = hashlib.sha256((folder / "index" / "rows.parquet").read_bytes()).hexdigest()
+    (folder / "index" / "index.json").write_text(json.dumps(about | {"format": 1, "rows_sha256": digest}))
+    old = Retriever.from_pretrained(folder)
+    assert plain(old.search("切", "トマト", picture, k=9)) == plain(new.search("切", "トマト", picture, k=9))
+    old.save(folder)
+    assert not (folder / "index" / "rows.parquet").exists()
+    assert plain(Retriever.from_pretrained(folder).search("切", k=3, object="トマト")) != []
+
+
+def test_the_images_of_an_index_are_on_disk_once(table, retriever, saved, tmp_path, monkeypatch):
+    """Loading maps the file, and what was written for the index of a table is the file of the saved one."""
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    (mapped,) = VRFIndex.load(saved).rows.cache_files
+    assert Path(mapped["filename"]) == saved / "index" / "rows.arrow"
+    assert not (tmp_path / "cache").exists()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    post = torch.from_numpy(index_frames(table.folder).post)
+    rows = search_index.read_candidates(table.folder, post, search_index.first_rows(post)[1])
+    (own,) = (Path(file["filename"]) for file in rows.cache_files)
+    assert own.exists()
+    del rows
+    gc.collect()
+    assert not own.exists(), "nothing is left of an index that was not saved"
 
 
 def test_saving_again_replaces_all_of_it(retriever, saved, tmp_path):
@@ -252,7 +288,7 @@ def test_a_new_index_is_never_mixed_with_what_was_cached_of_the_old_one(retrieve
         rows = datasets.Dataset.from_pandas(rows, retriever.index.rows.features, preserve_index=False)
         search_index.attach_vectors(rows, np.eye(len(rows), dtype=np.float32))
         search_index.save_index(VRFIndex(rows, retriever.index.about), folder)
-        os.utime(folder / "index" / "rows.parquet", (1e9, 1e9))
+        os.utime(folder / "index" / "rows.arrow", (1e9, 1e9))
         assert VRFIndex.load(folder).rows[0] == rows[0]
 
 
@@ -270,7 +306,7 @@ def test_an_index_of_another_model_is_refused(table, retriever):
         Retriever(model, processor, retriever.index)
 
 
-@pytest.mark.parametrize("name", ["index.json", "rows.parquet", "vectors.faiss"])
+@pytest.mark.parametrize("name", ["index.json", "rows.arrow", "vectors.faiss"])
 @pytest.mark.parametrize("content", [None, b"", b"rubbish"])
 def test_a_damaged_index_is_reported(saved, tmp_path, name, content):
     path = shutil.copytree(saved / "index", tmp_path / "index") / name
@@ -285,9 +321,10 @@ def test_an_index_of_another_format_or_length_is_reported(saved, tmp_path):
     (folder / "index.json").write_text(json.dumps(about | {"format": 99}))
     with pytest.raises(ValueError, match="format 99"):
         VRFIndex.load(tmp_path)
-    path = folder / "rows.parquet"
-    datasets.Dataset.from_parquet(str(path)).select(range(5)).to_parquet(path)
-    (folder / "index.json").write_text(json.dumps(about | {"rows_sha256": "other"}))
+    path = folder / "rows.arrow"
+    search_index._save_rows(datasets.Dataset.from_file(str(path)).select(range(5)), tmp_path / "fewer.arrow")
+    (tmp_path / "fewer.arrow").replace(path)
+    (folder / "index.json").write_text(json.dumps(about))
     with pytest.raises(ValueError, match="expected a complete index"):
         VRFIndex.load(tmp_path)
 
@@ -356,6 +393,24 @@ def test_a_query_is_judged_by_what_it_lacks(calibrated, picture):
         assert rows[0]["sure"] == (rows[0]["confidence"] >= least)
     never = loaded.search("切", "卵", [picture, None], k=1, min_confidence=1)
     assert [rows[0]["sure"] for rows in never] == [False, False]
+
+
+def test_what_no_candidate_shows_is_said(calibrated, tmp_path):
+    """By the names of the first answers, in whatever form they are asked for."""
+    folder = shutil.copytree(calibrated, tmp_path / "model")
+    weights = {"bias": 2.0, "similarity": 0.0, "same_action": 0.0, "same_object": 0.0, "same_state": -4.0}
+    write_calibration(folder, complete=(0.05, 0.2), no_image=(0.1, 0.6), absence=weights)
+    loaded = Retriever.from_pretrained(folder)
+    shown = {(row["action"], name) for row in loaded.search("切", "卵", k=10) for name in row["objects"]}
+    found = loaded.search("切", "卵", k=3)
+    expected = 1 / (1 + math.exp(-(2.0 - 4.0 * (("切", "卵") in shown))))
+    assert [row["absent"] for row in found] == pytest.approx([expected] * 3)
+    assert loaded.search("切る", "卵", k=1)[0]["absent"] == pytest.approx(expected)
+    nothing = loaded.search("切", "空想の野菜", k=1)[0]
+    assert nothing["absent"] == pytest.approx(1 / (1 + math.exp(-2.0)))
+    asked = ["search", "--model", str(folder), "--action", "切", "--object", "空想の野菜"]
+    assert "perhaps nothing here is right" in CliRunner().invoke(app, asked).stdout
+    assert "absent" not in Retriever.from_pretrained(calibrated).search("切", "卵", k=1)[0]
 
 
 def test_kinds_of_queries():

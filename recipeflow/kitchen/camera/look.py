@@ -1,6 +1,6 @@
 """How one recipe's film looks, and the seeds that everything random in a picture comes from.
 
-Recipes are filmed in a few studios, as the videos of one publisher are: table, dishes and light belong to the studio,
+Recipes are filmed in a few places, as the videos of one publisher are: table, dishes and light belong to the place,
 the camera's place and the exact colour of the vegetables to the recipe. ``Look`` holds what stays through one recipe.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 RGB = tuple[int, int, int]
 
-STUDIOS = 2
-"""How many studios there are. The fewer, the less a picture's background shows which recipe it belongs to."""
+PLACES = 2
+"""How many places recipes are filmed in. The fewer, the less a background shows which recipe it belongs to."""
 
 TABLES = ("planks", "tiles", "slate", "marble", "cloth")
 TABLE_COLOURS = {
@@ -89,22 +89,22 @@ class Look:
     caption_on_top: bool
 
     @classmethod
-    def from_seed(cls, seed: int) -> Look:
-        """The look of the recipe with this number; recipes with equal remainders share a studio."""
-        studio = random.Random(derive("studio", seed % STUDIOS))
+    def from_seed(cls, seed: int, places: int = PLACES) -> Look:
+        """The look of the recipe with this number; those with equal remainders are filmed in the same place."""
+        place = random.Random(derive("studio", seed % places))
         rng = random.Random(derive("look", seed))
-        table = studio.choice(TABLES)
-        bar, text = studio.choice(CAPTIONS)
+        table = place.choice(TABLES)
+        bar, text = place.choice(CAPTIONS)
         return cls(
             seed=seed,
             table=table,
-            table_colour=_vary(studio, studio.choice(TABLE_COLOURS[table]), 16),
-            board_colour=_vary(studio, studio.choice(BOARD_COLOURS), 8),
-            bowl=studio.choice(BOWLS),
-            dish_colours=(_ceramic(studio), _ceramic(studio), _ceramic(studio)),
-            pan_colour=_vary(studio, studio.choice(PAN_COLOURS), 6),
-            light_colour=_vary(studio, studio.choice(LIGHT_COLOURS), 5),
-            light=cmath.rect(studio.uniform(0.75, 1.2), studio.uniform(-2.9, -0.3)),
+            table_colour=_vary(place, place.choice(TABLE_COLOURS[table]), 16),
+            board_colour=_vary(place, place.choice(BOARD_COLOURS), 8),
+            bowl=place.choice(BOWLS),
+            dish_colours=(_ceramic(place), _ceramic(place), _ceramic(place)),
+            pan_colour=_vary(place, place.choice(PAN_COLOURS), 6),
+            light_colour=_vary(place, place.choice(LIGHT_COLOURS), 5),
+            light=cmath.rect(place.uniform(0.75, 1.2), place.uniform(-2.9, -0.3)),
             zoom=rng.uniform(0.88, 1.14),
             offset=complex(rng.uniform(-16, 16), rng.uniform(-14, 14)),
             rotation=rng.uniform(-0.22, 0.22),

@@ -58,10 +58,14 @@ class Camera:
 
     Args:
         look: How this recipe's film looks.
+        nearest: How much of the picture's width is left when the camera is nearest.
+        farthest: The same when it is farthest.
+        clutter: How many other things lie around the container, at the most.
     """
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, nearest: float = CLOSEST, farthest: float = 1.0, clutter: int = 0) -> None:
         self.look = look
+        self.nearest, self.farthest, self.clutter = nearest, farthest, clutter
         self._light = light_map(look)
         self._grounds: dict[tuple[str, bool], Image.Image] = {}
         self._layers: dict[str, Image.Image] = {}
@@ -79,6 +83,7 @@ class Camera:
         rng = random.Random(derive("take", self.look.seed, seed))
         picture = self._ground(scene.container, bool(scene.aside)).copy()
         place = place_of(self.look, scene.container)
+        self._lay_clutter(picture, place, random.Random(derive("clutter", self.look.seed, seed)))
         if scene.aside:
             self._serve(picture, scene.aside, aside_place(self.look), 0, ASIDE_SCALE, rng)
         self._serve(picture, scene.portions, place, scene.mixed, SCALES.get(scene.container, 1.0), rng)
@@ -136,6 +141,12 @@ class Camera:
             rng = random.Random(derive("rest", self.look.seed, seed))
             self._lay_hand(frame, complex(rng.uniform(60, SIZE - 60), SIZE - rng.uniform(40, 90)), None)
         self._lay_caption(frame, caption)
+        return frame
+
+    def hold(self, still: Image.Image, target: complex) -> Image.Image:
+        """A still with a hand over this point."""
+        frame = still.copy()
+        self._lay_hand(frame, target, None)
         return frame
 
     def _ground(self, container: str, aside: bool) -> Image.Image:
@@ -237,6 +248,14 @@ class Camera:
                 draw.ellipse((x - size, y - size, x + size, y + size), heap.body.skin)
                 draw.point((x - size / 3, y - size / 3), mix(heap.body.skin, WHITE, 0.7))
 
+    def _lay_clutter(self, picture: Image.Image, place: Place, rng: random.Random) -> None:
+        """Things that have nothing to do with the recipe, all around the container."""
+        foods = [name for name, item in PANTRY.items() if item.group == "food"]
+        for _ in range(rng.randint(self.clutter // 2, self.clutter)):
+            portion = Portion(rng.choice(foods))
+            spot = place.centre + cmath.rect(place.radius * rng.uniform(1.2, 1.5), rng.uniform(0, 2 * math.pi))
+            self._serve(picture, [portion], Place(spot, 42.0, round=False), 0, rng.uniform(0.4, 0.7), rng)
+
     def _pour_water(self, picture: Image.Image, scene: Scene, place: Place) -> None:
         """Water covers what lies in it, thinly enough to see through."""
         waters = [PANTRY[p.ingredient] for p in scene.portions if PANTRY[p.ingredient].group == "water"]
@@ -267,7 +286,7 @@ class Camera:
         """Let the lamp shine on it and cut out what the camera sees: nearer or further, turned, warmer or cooler."""
         turn = rng.uniform(-TILT, TILT)
         room = FULL / (math.cos(turn) + abs(math.sin(turn)))  # the largest square that a turned picture fills
-        side = min(SIZE * rng.uniform(CLOSEST, 1.0), room)
+        side = min(SIZE * rng.uniform(self.nearest, self.farthest), room)
         left, top = ((FULL - side + (room - side) * rng.uniform(-0.7, 0.7)) / 2 for _ in range(2))
         window = (left, top, left + side, top + side)
         lit = ImageChops.multiply(picture, self._light).rotate(math.degrees(turn), Image.Resampling.BILINEAR)
