@@ -66,13 +66,14 @@ demo/space/%/model/config.json: | $(READY) demo/vrf/README.md
 
 # One thread per process: with as many processes as cores, threads only wait for each other.
 # UTF-8 whatever the locale: releases of the tests have Japanese names.
-test: $(DEV)  ## Run all tests; installs Debian's Chromium and a Japanese font for the browser tests, if possible
-	@$(BIN)/python -m tests.browser.chromium || $(INSTALL_CHROMIUM)
+test: $(DEV)  ## Run all tests; installs Debian's Chromium, a Japanese font and iproute2 for some of them, if possible
+	@$(BIN)/python -m tests.browser.chromium || $(call APT_INSTALL,chromium fonts-noto-cjk)
+	@command -v ip > /dev/null || $(call APT_INSTALL,iproute2)
 	OMP_NUM_THREADS=1 PYTHONUTF8=1 $(BIN)/python -m pytest -n auto --dist loadfile --durations 12
 
-# Only as root and with apt-get; elsewhere the browser tests are skipped, and the last line of the run says so.
-INSTALL_CHROMIUM := { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
-	&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk > /dev/null; } || true
+# Only as root and with apt-get; elsewhere the browser tests, and that of two machines, are skipped with the reason.
+APT_INSTALL = { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \
+	&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) > /dev/null; } || true
 
 check: $(DEV) $(TSC)  ## Lint; check format, spelling, types, imports between rooms, workflows and citation
 	$(BIN)/ruff check .

@@ -229,6 +229,8 @@ class VRFConfig(PreTrainedConfig):
             the other one is refused, as is one of another architecture.
         temperature: What the contrastive loss divides similarities by.
         held_out_fold: The fold of its dataset that the model was not trained on; None for a model of all folds.
+        selected_on_fold: The fold on which this was the best model of its run; figures on that fold are optimistic.
+            None for a model that was not selected, such as the last one of a run.
         trained_on: The digest of that dataset, to recognise it; None if it was not recorded.
     """
 
@@ -258,6 +260,7 @@ class VRFConfig(PreTrainedConfig):
     loss: Literal["triplet", "contrastive"] = "triplet"
     temperature: float | int = _temperature(default=0.07)
     held_out_fold: int | None = None
+    selected_on_fold: int | None = None
     trained_on: str | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:

@@ -46,7 +46,7 @@ class VRFOutput(ModelOutput):
 
     Args:
         loss: The loss of the batch, by the config's `loss` the triplet or the contrastive one; None if it was not
-            requested, and for a single pair, which has no negative.
+            requested.
         query_embeds: One unit vector per row for the verb, the object and the pre-action image.
         image_embeds: One unit vector per row for the post-action image.
     """
@@ -574,8 +574,9 @@ class VRFModel(VRFPreTrainedModel):
     ) -> VRFOutput:
         """Embed both sides of a batch of pairs and, unless `return_loss` is False, score them with `batch_loss`.
 
-        The inputs are those of `get_query_embeds`, `get_image_embeds` and `batch_loss`. A single pair has no loss, and
-        pairs of one image have a loss of 0. In evaluation mode and without a generator no negatives are sampled: all
+        The inputs are those of `get_query_embeds`, `get_image_embeds` and `batch_loss`. A batch without negatives, a
+        single pair or pairs of one image, has a loss of 0: `transformers.Trainer` stops without a loss, and the last
+        batch of an epoch may have one row. In evaluation mode and without a generator no negatives are sampled: all
         are used, so that the loss is the same in every call.
 
         No input is checked by its numbers: a GPU would have to wait until they are known. It waits only where they are
@@ -587,7 +588,9 @@ class VRFModel(VRFPreTrainedModel):
         )
         image_embeds = self.get_image_embeds(post_pixel_values, post_features)
         loss = None
-        if return_loss and len(query_embeds) > 1:
+        if return_loss and len(query_embeds) == 1:
+            loss = 0.0 * (query_embeds.float().sum() + image_embeds.float().sum())  # backward() needs a graph
+        elif return_loss:
             sample = self.training or generator is not None
             loss = batch_loss(
                 query_embeds, image_embeds, image_ids, config=self.config, generator=generator, sample=sample

@@ -4,6 +4,7 @@ This file is saved with every model and imports nothing from the project.
 """
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -14,25 +15,19 @@ import numpy as np
 import timm.data
 import torch
 from PIL import Image, ImageOps
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.normalizers import NFKC, Lowercase
-from tokenizers.normalizers import Sequence as Normalizers
-from tokenizers.pre_tokenizers import WhitespaceSplit
-from tokenizers.trainers import WordLevelTrainer
 from torch.nn.utils.rnn import pad_sequence
 from transformers import BatchFeature, PreTrainedTokenizerFast, ProcessorMixin, TimmWrapperImageProcessor
 
 try:
     from .configuration_vrf import CONTEXT_ROLES, check_backbone
+    from .vocabulary_hub import PAD, UNKNOWN, train_vocabulary
     from .words_vrf import Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import CONTEXT_ROLES, check_backbone
+    from vocabulary_hub import PAD, UNKNOWN, train_vocabulary
     from words_vrf import Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
-
-PAD, UNKNOWN = "[PAD]", "[UNK]"  # ids 0 and 1
 
 Phrase = str | Sequence[str]
 ImageLike = Image.Image | str | PathLike | np.ndarray | torch.Tensor
@@ -65,31 +60,22 @@ class VRFProcessor(ProcessorMixin):
         self.data_config = self.image_processor.data_config
 
     @classmethod
-    def from_phrases(cls, phrases: Iterable[Phrase], backbone: str, min_count: int = 1) -> "VRFProcessor":
+    def from_phrases(
+        cls, phrases: Iterable[Phrase] | Mapping[Any, int], backbone: str, min_count: int = 1
+    ) -> "VRFProcessor":
         """Build the vocabulary from the phrases of the training recipes and take the transform of a timm backbone.
 
         Words are compared after Unicode normalisation (NFKC) and in lower case. Every other word, and a word seen
-        fewer than `min_count` times, is the unknown word; raise `min_count` to train that one, too.
+        fewer than `min_count` times, is the unknown word; raise `min_count` to train that one, too. The phrases of
+        millions of rows are better passed as a mapping, each distinct one with its number, such as a `Counter`.
         """
         check_backbone(backbone)
-        tokenizer = Tokenizer(WordLevel(unk_token=UNKNOWN))
-        tokenizer.normalizer = Normalizers([NFKC(), Lowercase()])
-        tokenizer.pre_tokenizer = WhitespaceSplit()
-        texts = [_phrase_text(phrase, row, "phrases") for row, phrase in enumerate(phrases)]
-        if not texts:
-            raise ValueError("expected the phrases of the training recipes, found none; pass at least one")
-        trainer = WordLevelTrainer(
-            vocab_size=2**31 - 1, min_frequency=min_count, special_tokens=[PAD, UNKNOWN], show_progress=False
-        )
-        tokenizer.train_from_iterator(texts, trainer)
-        wrapped = PreTrainedTokenizerFast(
-            tokenizer_object=tokenizer, pad_token=PAD, unk_token=UNKNOWN, split_special_tokens=True
-        )
+        tokenizer = train_vocabulary(_count_texts(phrases), min_count)
         pretrained = timm.get_pretrained_cfg(backbone)
         if pretrained is None:
             raise ValueError(f"expected the name of a timm model, found {backbone!r}")
         data_config = timm.data.resolve_data_config(pretrained.to_dict())
-        return cls(wrapped, data_config, describe_words(tokenizer.get_vocab().keys() - {PAD, UNKNOWN}))
+        return cls(tokenizer, data_config, describe_words(tokenizer.get_vocab().keys() - {PAD, UNKNOWN}))
 
     @classmethod
     def _load_tokenizer_from_pretrained(
@@ -119,6 +105,10 @@ class VRFProcessor(ProcessorMixin):
         texts = [_phrase_text(phrase, row, "phrases") for row, phrase in enumerate(phrases)]
         self._encode_words(texts, missed)
         return missed
+
+    def read_words(self, phrase: Phrase) -> list[str]:
+        """The words of the vocabulary that a phrase means; one that is not found is the unknown word."""
+        return self.tokenizer.convert_ids_to_tokens(self._encode_words([_phrase_text(phrase, 0, "phrase")], {})[0])
 
     def __call__(
         self,
@@ -232,6 +222,17 @@ class VRFProcessor(ProcessorMixin):
         if present:
             pixels[present] = self.image_processor([images[row] for row in present])["pixel_values"]
         return pixels
+
+
+def _count_texts(phrases: Iterable[Phrase] | Mapping[Any, int]) -> Counter[str]:
+    """Each distinct phrase as text, with how many rows have it."""
+    numbered = phrases.items() if isinstance(phrases, Mapping) else ((phrase, 1) for phrase in phrases)
+    texts: Counter[str] = Counter()
+    for row, (phrase, number) in enumerate(numbered):
+        texts[_phrase_text(phrase, row, "phrases")] += number
+    if not texts:
+        raise ValueError("expected the phrases of the training recipes, found none; pass at least one")
+    return texts
 
 
 def _phrase_text(phrase: Phrase, row: int, name: str) -> str:

@@ -61,7 +61,8 @@ setup(
     install_requires=wanted[""],
     extras_require={
         "train": wanted["train"],
-        "all": wanted["train"] + wanted["all"],
+        "ray": wanted["train"] + wanted["ray"],
+        "all": wanted["train"] + wanted["ray"] + wanted["all"],
         "dev": read_requirements("requirements-dev.txt")[""],
     },
     long_description=absolute_links(

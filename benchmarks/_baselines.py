@@ -10,6 +10,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 
 from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
+from recipeflow.features.rows import FeatureRows
 from recipeflow.pairs.batches import PairBatch, PairTensors
 from recipeflow.training.settings import TrainingConfig
 
@@ -31,8 +32,8 @@ def make_model(backbone: str, vocab_size: int, inputs: Sequence[str], seed: int 
 
 def plain_batch(data: PairTensors, batch: PairBatch) -> Rows:
     """The rows of a batch as the arguments of the model, one post-action image per row."""
-    assert isinstance(data.images, torch.Tensor)  # features, and not pixels
-    features = data.images[batch.frames]
+    assert isinstance(data.images, FeatureRows)  # and not pixels
+    features = data.images.look(batch.frames)
     rows = batch.words | {"post_features": features[batch.post], "image_ids": batch.image_ids}
     return rows if batch.pre is None else rows | {"pre_features": features[batch.pre]}
 

@@ -35,7 +35,7 @@ from recipeflow.features.backbone import (
 )
 from recipeflow.features.cache import CacheKey, FeatureCache
 from recipeflow.features.compute import compute_share
-from recipeflow.processes import device_of
+from recipeflow.machines.processes import device_of
 
 TARGET = 0.90
 SIZE = 320

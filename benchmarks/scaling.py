@@ -32,7 +32,7 @@ def make_trainer(recipes: int, per_batch: int) -> VRFTrainer:
     model = make_model(BACKBONES[WIDTH], vocab_size, INPUTS)
     processor = VRFProcessor.from_phrases(["切る"], BACKBONES[WIDTH])
     trainer = VRFTrainer(model, processor, config, data, show_progress=False)
-    trainer.embedder.train()
+    trainer.wrapped.train()
     return trainer
 
 

@@ -17,7 +17,8 @@ import torch
 from _baselines import bare_loop, make_model, plain_batch, trainer_seconds
 
 from processing_vrf import VRFProcessor
-from recipeflow.pairs.batches import PairTensors
+from recipeflow.features.rows import FeatureRows
+from recipeflow.pairs.batches import PairTensors, PhraseIds
 from recipeflow.progress import TrainingProgress
 from recipeflow.training.settings import TrainingConfig
 from recipeflow.training.trainer import VRFTrainer
@@ -37,17 +38,18 @@ def make_data(recipes: int, width: int, rows_each: float = 12.75) -> tuple[PairT
     first = (torch.arange(rows) * frames / rows).long()
     post = (first + torch.randint(0, 2, (rows,), generator=generator)).clamp(max=frames - 1)
     pre = (first - torch.randint(0, 3, (rows,), generator=generator)).clamp(min=0)
-    words = {}
-    for name, count in (("action_ids", VERBS), ("object_ids", OBJECTS)):
-        phrases = torch.randint(2, 1000, (count, 4), generator=generator)
-        phrases *= torch.arange(4) < torch.randint(1, 5, (count, 1), generator=generator)
-        words[name] = phrases[torch.randint(0, count, (rows,), generator=generator)]
-    return PairTensors(owner, post, torch.randn(frames, width, generator=generator), pre, words), 1000
+    phrases = {}
+    for name, count in (("action", VERBS), ("object", OBJECTS)):
+        words = torch.randint(2, 1000, (count, 4), generator=generator)
+        words *= torch.arange(4) < torch.randint(1, 5, (count, 1), generator=generator)
+        phrases[name] = PhraseIds(torch.randint(0, count, (rows,), generator=generator).numpy(), words)
+    features = FeatureRows(torch.randn(1, frames, width, generator=generator))
+    return PairTensors(torch.arange(rows), owner, post, features, pre, phrases), 1000
 
 
 def our_loop(trainer: VRFTrainer) -> Callable[[], None]:
     """An epoch as the trainer runs it, with its progress bar and bookkeeping."""
-    trainer.embedder.train()
+    trainer.wrapped.train()
 
     def run() -> None:
         trainer.state.step = 0

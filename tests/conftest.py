@@ -28,6 +28,18 @@ def official() -> Path:
     pytest.skip(reason)
 
 
+ENGLISH_PLACES = (os.environ.get("ENGLISH_RFG"), Path(__file__).parents[2] / "shared" / "flow-corpora" / "english-rfg")
+
+
+@pytest.fixture(scope="session")
+def english_corpus() -> Path:
+    """The folder of the English recipe flow graph corpus; tests that need it are skipped without it."""
+    for place in ENGLISH_PLACES:
+        if place and (Path(place) / "dev.conllu").is_file():
+            return Path(place)
+    pytest.skip("needs the English recipe flow graph corpus: set ENGLISH_RFG to the folder that holds dev.conllu")
+
+
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
     """A fresh, valid release folder of three small recipes with text and frames, free to be damaged."""

@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-FAMILIES = ("HF_", "HUGGINGFACE_", "HUGGING_FACE_", "TRANSFORMERS_", "ACCELERATE_", "RECIPEFLOW_", "GRADIO_", "TTY_")
+FAMILIES = (
+    "HF_",
+    "HUGGINGFACE_",
+    "HUGGING_FACE_",
+    "TRANSFORMERS_",
+    "ACCELERATE_",
+    "RECIPEFLOW_",
+    "GRADIO_",
+    "RAY_",
+    "TTY_",
+)
 NAMES = {
     *("VRF_MODEL", "VRF_DATASET", "VRF_FOLD"),  # of the Space
     *("XDG_CACHE_HOME", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"),

@@ -6,10 +6,20 @@ Heavy libraries are imported inside the commands, so that ``vrf --help`` answers
 from __future__ import annotations
 
 import io
-import signal
 import sys
 
-from recipeflow.cli import annotating, data, exploring, fetching, learning, reading, searching, sharing
+from recipeflow.cli import (
+    annotating,
+    data,
+    exchanging,
+    exploring,
+    fetching,
+    learning,
+    parsing,
+    reading,
+    searching,
+    sharing,
+)
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import StoppedError, VRFError
 from recipeflow.extras import naming_extras
@@ -27,6 +37,7 @@ COMMANDS = (
     annotating.annotate,
     annotating.annotate_import,
     annotating.annotate_export,
+    annotating.annotate_times,
     learning.features,
     learning.train,
     learning.evaluate,
@@ -36,16 +47,20 @@ COMMANDS = (
     searching.index,
     searching.calibrate,
     searching.search,
+    parsing.parse,
 )
 """In the order in which --help lists them, before the groups."""
 
 for command in COMMANDS:
     app.command()(command)
+app.command("import")(exchanging.import_)
+app.command()(exchanging.export)
+app.add_typer(parsing.parser, name="parser")
 app.add_typer(sharing.push, name="push")
 app.add_typer(sharing.pull, name="pull")
 
-INTERRUPTED = 128 + signal.SIGINT
-"""The exit code of every command after Ctrl-C, following the shells' convention."""
+STOPPED = 128
+"""What the exit code adds to the number of the signal that stopped a command, following the shells' convention."""
 
 
 def main() -> None:
@@ -58,7 +73,7 @@ def main() -> None:
             app()
     except StoppedError as error:
         errors.print(f"\ninterrupted; {error}", markup=False, soft_wrap=True)
-        sys.exit(INTERRUPTED)
+        sys.exit(STOPPED + error.number)
     except VRFError as error:
         errors.print(f"[bold red]error:[/] [not bold]{type(error).__name__}[/]:", end=" ")
         errors.print(str(error), markup=False, soft_wrap=True)

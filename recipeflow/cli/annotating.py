@@ -1,4 +1,4 @@
-"""Commands around the annotation interface: ``annotate``, ``annotate-import`` and ``annotate-export``."""
+"""Commands around the annotation interface: ``annotate``, and ``annotate-import``, ``-export`` and ``-times``."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ def annotate(
     suggest: Annotated[
         list[str] | None, typer.Option(help="A release folder or layer to show as suggestions; can be repeated.")
     ] = None,
+    guidelines: Annotated[
+        Path | None, typer.Option(help="A Markdown file with the project's rules, shown beside every recipe.")
+    ] = None,
     curate: Annotated[bool, typer.Option("--curate", help="Compare layers and fill the gold layer.")] = False,
     host: Annotated[str, typer.Option(help="The address to listen on; any but this machine's needs --token.")] = (
         "127.0.0.1"
@@ -52,6 +55,7 @@ def annotate(
 
     Example:  vrf annotate kitchen --annotator alice
     """
+    from recipeflow.annotate.guidelines import read_guidelines
     from recipeflow.annotate.server import create_app
     from recipeflow.annotate.store import Store
     from recipeflow.annotate.workspace import Workspace
@@ -60,6 +64,8 @@ def annotate(
 
     check_exposure(host, token)
     _check_place(db, release)
+    if guidelines is not None:
+        read_guidelines(guidelines)  # a wrong file is better reported now than by a page
     with Store(db) as store:
         workspace = Workspace(store, release, blank=blank, curating=curate, annotators=annotator or ())
         if release is not None:
@@ -72,7 +78,7 @@ def annotate(
             _print_skipped(workspace.suggest(source).skipped)
         only = annotator[0] if annotator and len(annotator) == 1 else None
         serve(
-            create_app(workspace, only),
+            create_app(workspace, only, guidelines),
             host=host,
             port=port,
             token=token,
@@ -137,6 +143,39 @@ def annotate_export(
     for note in exported.notes:
         errors.print(note, markup=False, soft_wrap=True)
     output.print(f"wrote {len(exported.recipes)} recipes to {out}", markup=False, soft_wrap=True)
+
+
+def annotate_times(
+    db: DatabaseArgument,
+    layer: Annotated[str, typer.Option(help="The annotator.", show_default=False)],
+    pause: Annotated[
+        float, typer.Option(help="A longer time between two clicks is a break, in seconds.", min=0)
+    ] = 120,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print seconds and operations as JSON.")] = False,
+) -> None:
+    """Print how long each step of each recipe took an annotator.
+
+    Read off the log: the time between two operations belongs to the later one. Works while vrf annotate is running.
+
+    Example:  vrf annotate-times annotations.db --layer alice
+    """
+    from recipeflow.annotate.layers import open_layer
+    from recipeflow.annotate.times import measure_times, times_table
+
+    if as_json and as_markdown:
+        raise UsageError("expected --json or --markdown, found both; choose one")
+    with open_layer(db, layer) as (store, found):
+        works = measure_times(store.timeline(found), pause)
+    if as_json:
+        rows = {recipe: work.as_dict() for recipe, work in works.items()}
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    table = times_table(layer, works)
+    if as_markdown:
+        typer.echo(table.markdown())
+    else:
+        output.print(table.rich())
 
 
 def _check_place(db: Path, release: Path | None) -> None:

@@ -23,6 +23,13 @@ def kitchen(
     pantry: Annotated[
         str, typer.Option(help="all ingredients, or the first or second half, which share no words.")
     ] = "all",
+    studio: Annotated[
+        str,
+        typer.Option(
+            help="Where pictures are taken: film (one place per recipe), or each in another place: changing, stock, "
+            "close, cluttered, handheld, or any of these."
+        ),
+    ] = "film",
     used_only: Annotated[bool, typer.Option("--used-only", help="Write only the annotated frames.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release.")] = False,
     workers: Annotated[int | None, typer.Option(help="Number of processes; one per core by default.", min=1)] = None,
@@ -35,11 +42,14 @@ def kitchen(
     Kitchens cooked with --pantry first and --pantry second share no food, seasoning or topping: train on one and
     test on the other to see how a model does on unknown ingredients.
 
+    With --studio any, the pictures before and after an action come from different places and cameras, as photographs
+    do: a model that only recognizes the table does badly there.
+
     Example:  vrf kitchen kitchen --recipes 200 --seed 0
     """
     from recipeflow.kitchen import cook_release
 
-    cook_release(out, recipes, seed, used_only, overwrite, workers, pantry)
+    cook_release(out, recipes, seed, used_only, overwrite, workers, pantry, studio)
     output.print(f"cooked {recipes} recipes into {out}", markup=False, soft_wrap=True)
 
 
@@ -81,8 +91,9 @@ def stats(
 
     if as_json and as_markdown:
         raise UsageError("expected one of --json and --markdown, found both; choose one")
-    source = read_info(release).source
-    statistics = compute_statistics(read_release(release))
+    info = read_info(release)
+    source = info.source
+    statistics = compute_statistics(read_release(release), info.scheme)
     if as_json:
         rows = {"release": str(release), "source": source, "note": NOTE, **statistics.beside_paper()}
         typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))

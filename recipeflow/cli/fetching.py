@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from recipeflow.cli.data import ReleaseArgument
-from recipeflow.cli.shared import errors, output, resumable
+from recipeflow.cli.shared import RayOption, errors, joined, output, resumable
 
 
 def download(
@@ -59,6 +59,7 @@ def frames(
     used_only: Annotated[bool, typer.Option("--used-only", help="Write only the annotated frames.")] = False,
     workers: Annotated[int | None, typer.Option(help="Number of processes; one per core by default.", min=1)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Sample existing frames again.")] = False,
+    ray: RayOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome for each recipe as JSON.")] = False,
 ) -> None:
     """Sample the videos of a release.
@@ -68,12 +69,16 @@ def frames(
     only when they are complete; run the command again to resume after an interruption. The exit code is 1 if a video
     could not be sampled.
 
+    On a Ray cluster whose nodes share the release folder (docs/scale.md):
+
+        vrf frames release --used-only --ray auto
+
     Example:  vrf frames release --used-only
     """
     from recipeflow.download.frames import FAILED, NO_VIDEO, TRUNCATED, sample_release
 
-    with resumable("finished recipes are kept: run the same command again to resume"):
-        report = sample_release(release, quality, used_only, workers, overwrite)
+    with resumable("finished recipes are kept: run the same command again to resume"), joined(ray, workers) as cluster:
+        report = sample_release(release, quality, used_only, workers, overwrite, cluster)
     if as_json:
         typer.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
     else:

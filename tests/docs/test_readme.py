@@ -41,6 +41,7 @@ MADE = [
     "run/model/calibration.json",
     "tuned/model/model.safetensors",
     "two/model/model.safetensors",
+    "parsed/annotations.json",
     "experiment/report.html",
     "best/results.json",
     "model/config.json",
@@ -140,10 +141,10 @@ class Typist:
                     break
             else:
                 pytest.fail(f"{place}: no address was printed by {command}: {''.join(printed)}")
-            with urllib.request.urlopen(found[0], timeout=60) as answer:
+            with urllib.request.urlopen(found[0], timeout=200) as answer:
                 assert b"<!doctype html>" in answer.read().lower()
             os.killpg(process.pid, signal.SIGINT)
-            rest, _ = process.communicate(timeout=60)
+            rest, _ = process.communicate(timeout=200)
         assert "Traceback" not in rest
         assert process.returncode in (0, 130), f"{place}: {rest}"
 

@@ -29,7 +29,9 @@ FILES = {
     "processing_vrf.py",
     "residual_vrf.py",
     "processor_config.json",
+    "package_hub.py",
     "package_vrf.py",
+    "vocabulary_hub.py",
     "tokenizer.json",
     "tokenizer_config.json",
     "words_vrf.py",
@@ -40,7 +42,9 @@ import socket, sys
 
 HIDDEN = {"recipeflow", "vrf_dataset", "configuration_vrf", "modeling_vrf", "processing_vrf", "tests"}
 HIDDEN |= {"retrieval_vrf", "residual_vrf"}
-HIDDEN |= {"package_vrf", "words_vrf"}
+HIDDEN |= {"package_hub", "package_vrf", "vocabulary_hub", "words_vrf"}
+HIDDEN |= {f"{name}_rfg" for name in "configuration encoding decoding scoring modeling".split()}
+HIDDEN |= {f"{name}_rfg" for name in "segmentation processing package parsing".split()}
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):

@@ -215,6 +215,7 @@ class TestTogether:
         assert {path.name for path in tmp_path.glob("*.py")} == {
             "configuration_vrf.py",
             "processing_vrf.py",
+            "vocabulary_hub.py",
             "words_vrf.py",
         }
         inputs = {"actions": ["千切り 大根", "CUT"], "pre_images": [None, photo]}

@@ -31,7 +31,8 @@ def folder(tmp_path_factory) -> Path:
     retriever.model.save_pretrained(folder / "bare", processor=retriever.processor)
     shutil.copytree(folder / "bare", folder / "model")
     retriever.save(folder / "model")
-    write_calibration(folder / "model", complete=(0.05, 0.2), no_image=(0.5, 0.9))
+    weights = {"bias": 0.3, "similarity": -1.0, "same_action": -2.0, "same_object": -3.0, "same_state": -1.0}
+    write_calibration(folder / "model", complete=(0.05, 0.2), no_image=(0.5, 0.9), absence=weights)
     return folder
 
 
@@ -48,7 +49,7 @@ for query in queries:
 one = [pipe(query, top_k=4) for query in queries]
 assert all(row["image"].convert("RGB").size == (320, 320) for rows in one for row in rows)
 batch = pipe(queries, k=4, batch_size=2)
-keys = ("score", "confidence", "recipe_id", "frame", "sure")
+keys = ("score", "confidence", "absent", "recipe_id", "frame", "sure")
 print(json.dumps([[[[row[key] for key in keys] for row in rows] for rows in side] for side in (one, batch)]))
 assert type(pipeline(model={model!r}, trust_remote_code=True)).__name__ == "PostActionRetrievalPipeline"
 try:
@@ -78,7 +79,7 @@ def answers_here(folder: Path) -> list:
     pictures = [query.get("image") and folder / query["image"] for query in QUERIES]
     queries = [query | {"image": picture} for query, picture in zip(QUERIES, pictures, strict=True)]
     found = [retriever.search(**query, k=4) for query in queries]
-    keys = ("score", "confidence", "recipe_id", "frame", "sure")
+    keys = ("score", "confidence", "absent", "recipe_id", "frame", "sure")
     return [[[row[key] for key in keys] for row in rows] for rows in found]
 
 
@@ -92,8 +93,8 @@ def test_a_fresh_process_gets_the_same_answers(folder, tmp_path, where):
     one, batch = json.loads(run_isolated(code, tmp_path / "process", **caches))
     for found in (one, batch):
         for rows, expected in zip(found, answers_here(folder), strict=True):
-            assert [row[2:] for row in rows] == [row[2:] for row in expected]
-            for number in (0, 1):
+            assert [row[3:] for row in rows] == [row[3:] for row in expected]
+            for number in (0, 1, 2):
                 found_numbers, expected_numbers = ([row[number] for row in side] for side in (rows, expected))
                 assert found_numbers == pytest.approx(expected_numbers, abs=1e-4)
 
@@ -144,7 +145,7 @@ def test_a_model_of_earlier_files_loads_answers_and_is_saved_with_todays(folder,
     answers = json.loads(run_isolated(code, tmp_path / "process"))
     (expected,) = [row[:3] for row in answers_here(folder)[:1]]
     for rows in answers:
-        assert [row[1:] for row in rows] == [row[2:4] for row in expected]
+        assert [row[1:] for row in rows] == [row[3:5] for row in expected]
         assert [row[0] for row in rows] == pytest.approx([row[0] for row in expected], abs=1e-4)
 
 

@@ -10,26 +10,24 @@ from configuration_vrf import VRFConfig
 from tests.model.test_hub_package import run_isolated
 from tests.model_helpers import random_batch, small_model
 
+QUIET = {"use_cpu": True, "report_to": [], "save_strategy": "no", "disable_tqdm": True}
+
+
+def split_rows(batch: dict[str, torch.Tensor]) -> list[dict[str, torch.Tensor]]:
+    return [dict(zip(batch, values, strict=True)) for values in zip(*batch.values(), strict=True)]
+
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """One step of training on the CPU, and what `save_model` leaves behind."""
     folder = tmp_path_factory.mktemp("trainer")
     batch = random_batch(4)
-    rows = [{name: tensor[row] for name, tensor in batch.items()} for row in range(4)]
     arguments = TrainingArguments(
-        str(folder / "run"),
-        max_steps=1,
-        per_device_train_batch_size=4,
-        learning_rate=0.1,
-        use_cpu=True,
-        report_to=[],
-        save_strategy="no",
-        disable_tqdm=True,
+        str(folder / "run"), max_steps=1, per_device_train_batch_size=4, learning_rate=0.1, **QUIET
     )
     model = small_model()
     before = model.query_encoder.hidden.weight.detach().clone()
-    trainer = Trainer(model, arguments, train_dataset=rows)
+    trainer = Trainer(model, arguments, train_dataset=split_rows(batch))
     trainer.train()
     assert not torch.equal(before, model.query_encoder.hidden.weight), "nothing was learnt"
     trainer.save_model(str(folder / "model"))
@@ -37,6 +35,18 @@ def saved(tmp_path_factory):
     with torch.no_grad():
         torch.save((batch, model(**batch, return_loss=False).query_embeds), folder / "expected.pt")
     return folder
+
+
+@pytest.mark.parametrize("loss", ["triplet", "contrastive"])
+def test_a_last_batch_of_one_row_teaches_nothing_and_stops_nothing(loss, tmp_path):
+    rows = split_rows(random_batch(3))
+    arguments = TrainingArguments(
+        str(tmp_path), num_train_epochs=1, per_device_train_batch_size=2, learning_rate=0.1, **QUIET
+    )
+    trainer = Trainer(small_model(loss=loss), arguments, train_dataset=rows, eval_dataset=rows[:1])
+    trainer.train()
+    assert trainer.state.global_step == 2
+    assert trainer.evaluate()["eval_loss"] == 0
 
 
 LOAD = """

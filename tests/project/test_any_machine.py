@@ -54,7 +54,7 @@ def test_a_release_is_the_same_in_every_time_zone_and_with_any_number_of_process
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no such thing on this system")
 def test_no_more_processes_are_started_than_there_are_cores_to_use():
-    code = "import os; from recipeflow.processes import available_cores as cores\n"
+    code = "import os; from recipeflow.machines.processes import available_cores as cores\n"
     code += "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); print(cores(), os.cpu_count())"
     done = run(sys.executable, "-c", code)
     assert done.stdout.split() == [b"1", str(os.cpu_count()).encode()]

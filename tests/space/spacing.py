@@ -75,7 +75,7 @@ def running_app(folder: Path, **variables: str) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=120)
 
 
 def _wait_for_port(port: int, process: subprocess.Popen, log: Path, seconds: float = 300) -> None:
