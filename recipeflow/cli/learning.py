@@ -17,6 +17,7 @@ from recipeflow.cli.shared import (
     DeviceOption,
     RayOption,
     WeightsOption,
+    announce,
     errors,
     joined,
     output,
@@ -95,7 +96,7 @@ def features(
             precision=precision,
             compile=compile,
             views=views,
-            announce=lambda line: errors.print(line, markup=False, soft_wrap=True),
+            announce=announce,
             cluster=cluster,
         )
     if not PartialState().is_main_process:
@@ -203,7 +204,7 @@ def train(
             weights=weights,
             cache=cache,
             trackers=tuple(tracker or ()),
-            announce=errors.print,
+            announce=announce,
             make_card=make_default_card,
         )
         trainer.train()

@@ -10,7 +10,7 @@ import typer
 
 from recipeflow.cli.data import ReleaseArgument
 from recipeflow.cli.help_pages import App
-from recipeflow.cli.shared import errors, output, quiet_in_pipes, resumable
+from recipeflow.cli.shared import announce, errors, output, quiet_in_pipes, resumable
 from recipeflow.errors import UsageError
 from recipeflow.training.saved_model import DEFAULT_MODEL
 
@@ -91,7 +91,7 @@ def train(
         test=test,
         recipes=recipes,
         trackers=tuple(tracker or ()),
-        announce=errors.print,
+        announce=announce,
         make_card=make_default_parser_card,
     )
     trainer.train()

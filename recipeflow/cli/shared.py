@@ -73,6 +73,11 @@ output = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 
+def announce(line: str) -> None:
+    """Print a line on the work at hand as it is: a path in it is neither wrapped nor read as markup."""
+    errors.print(line, markup=False, soft_wrap=True)
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"vrf {__version__}")
