@@ -21,7 +21,8 @@ except ImportError:
 
 INGREDIENTS, INSTRUCTIONS, OTHER = 0, 1, 2
 HEADINGS = {
-    INGREDIENTS: "ingredients|ingredient|ingredient list|what you need|you will need|you'll need|材料|食材|材料表|用意するもの",
+    INGREDIENTS: "ingredients|ingredient|ingredient list|what you need|you will need|you'll need|"
+    "材料|食材|材料表|用意するもの",
     INSTRUCTIONS: "instructions|directions|method|preparation|steps|procedure|how to make it|how to make|"
     "作り方|つくり方|作りかた|手順|調理手順|調理方法|レシピの手順",
     OTHER: "notes|note|tips|tip|nutrition|nutrition facts|equipment|tools|storage|variations|comments|source|"

@@ -50,7 +50,16 @@ def test_markdown_with_groups_wrapped_steps_and_notes():
 
 
 def test_japanese_headings_and_numbers_as_the_release_has_them():
-    text = "きゅうりの酢の物\n\n【材料】(2人分)\nきゅうり……1本\n・わかめ 5g\n☆酢 大さじ2\n■作り方\n①きゅうりを切る。\n2、☆を混ぜ、\n和える。"
+    text = """きゅうりの酢の物
+
+【材料】(2人分)
+きゅうり……1本
+・わかめ 5g
+☆酢 大さじ2
+■作り方
+①きゅうりを切る。
+2、☆を混ぜ、
+和える。"""
     found = read_plain_text(text)
     assert found.title == "きゅうりの酢の物"
     assert found.ingredients == ["きゅうり 1本", "わかめ 5g", "☆酢 大さじ2"]
@@ -74,7 +83,12 @@ def test_japanese_headings_and_numbers_as_the_release_has_them():
         ("Eggs\n\n2 eggs\nsalt\n\nBoil\nPeel", "Eggs", ["2 eggs", "salt"], ["Boil", "Peel"]),
         ("Ingredients\n- 2 eggs\n- salt\n\n1. Boil.\n2. Peel.", None, ["2 eggs", "salt"], ["Boil.", "Peel."]),
         ("Soup\n2 carrots\n\nInstructions\nStep 1: Boil.\nStep 2: Eat.", "Soup", ["2 carrots"], ["Boil.", "Eat."]),
-        ("酢の物\nきゅうり 1本\n塩 少々\n薄く切る\n塩を振る", "酢の物", ["きゅうり 1本", "塩 少々"], ["薄く切る", "塩を振る"]),
+        (
+            "酢の物\nきゅうり 1本\n塩 少々\n薄く切る\n塩を振る",
+            "酢の物",
+            ["きゅうり 1本", "塩 少々"],
+            ["薄く切る", "塩を振る"],
+        ),
         ("1．切る。\n2．5分冷やす。", None, [], ["1．切る。", "2．5分冷やす。"]),
         ("Toast\n1.5 cups flour\nBake it.", "Toast", ["1.5 cups flour"], ["Bake it."]),
         ("Title: Tea\nBoil the water, then\nwait.", "Tea", [], ["Boil the water, then", "wait."]),
@@ -92,7 +106,9 @@ def test_any_text_can_be_read(text):
     assert all(line.strip() for line in [*found.ingredients, *found.instructions, *found.left_out])
 
 
-words = st.sampled_from(["tomato", "salt", "2 eggs", "Cut it.", "塩 少々", "切る。", "1 cup", "Serve", "# Soup", "Notes"])
+words = st.sampled_from(
+    ["tomato", "salt", "2 eggs", "Cut it.", "塩 少々", "切る。", "1 cup", "Serve", "# Soup", "Notes"]
+)
 
 
 @given(st.lists(words, max_size=8))
