@@ -137,8 +137,12 @@ class Films:
     def _sample(self, task: _Task) -> FilmState:
         here, there = get_context("spawn").Pipe(duplex=False)
         process = get_context("spawn").Process(target=_work, args=(there, task), daemon=True)
-        process.start()
-        there.close()
+        try:
+            process.start()
+        except (OSError, RuntimeError) as error:
+            return FilmState(BROKEN, reason=f"expected to be able to start a process that reads it, found: {error}")
+        finally:
+            there.close()
         facts: FilmFacts | None = None
         try:
             while not isinstance(found := here.recv(), Outcome | str):
