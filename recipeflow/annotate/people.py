@@ -34,7 +34,7 @@ class Person:
 
     @property
     def key(self) -> str:
-        return f"{self.role} {self.name}"
+        return self.role if self.role == self.name else f"{self.role} {self.name}"
 
 
 class People:
