@@ -68,7 +68,8 @@ def annotate(
     Beyond this machine, each --annotator gets a URL with a token of their own, which shows only their layer; --curate
     adds one for a curator, who sees all. They are printed once, and work again after a restart:
 
-        vrf annotate kitchen --blank --host 0.0.0.0 --annotator alice --annotator bob --curate
+        vrf annotate kitchen --blank --host 0.0.0.0 --curate \\
+          --annotator alice --annotator bob
 
     Example:  vrf annotate kitchen --annotator alice
     """

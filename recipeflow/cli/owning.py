@@ -35,8 +35,8 @@ def new(
 ) -> None:
     """Make a release of your own recipes and films.
 
-    Title, ingredients and instructions are found in the text: by headings (Ingredients, Directions, 材料, 作り方), by
-    bullets and numbered steps, or by what lines look like. Words are split by the rules of the language. Films are
+    Title, ingredients and instructions are found in the text: by headings (Ingredients, Directions, also in Japanese),
+    by bullets and numbered steps, or by what lines look like. Words are split by the rules of the language. Films are
     copied, and sampled as the paper's release was. With several recipes, a film belongs to the text of the same name,
     or to the one in the same place.
 

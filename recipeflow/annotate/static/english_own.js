@@ -15,7 +15,7 @@ export const englishOwn = {
   "new.check": "Check what was found",
   "new.check.why": "One ingredient or step per line. Correct what is wrong; words are split when you add the recipe.",
   "new.found": "Found {ingredients} ingredient(s) and {instructions} step(s).",
-  "new.leftout": "Left out: {lines}.",
+  "new.leftout": "Left out: {lines}",
   "new.film": "Add its film",
   "new.film.why": "An MP4 of the cooking; you can also add it later. You can annotate words while it is on its way.",
   "new.language": "Language of the text",

@@ -49,7 +49,7 @@ export function filmField(onFile) {
 
 /** A number of bytes in megabytes, as people read it. */
 export function megabytes(bytes) {
-  return (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
+  return (bytes / 1e6).toFixed(bytes < 1e6 ? 2 : bytes < 1e7 ? 1 : 0);
 }
 
 /** What a state of a film is in words; null where there is nothing to say. */

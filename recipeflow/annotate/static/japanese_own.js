@@ -15,7 +15,7 @@ export const japaneseOwn = {
   "new.check": "読み取り結果を確認する",
   "new.check.why": "材料も手順も 1 行に 1 つ。間違いがあれば直してください。追加すると単語に分割されます。",
   "new.found": "材料 {ingredients} 行、手順 {instructions} 行が見つかりました。",
-  "new.leftout": "使わなかった行：{lines}。",
+  "new.leftout": "使わなかった行：{lines}",
   "new.film": "動画を追加する",
   "new.film.why": "調理の MP4 動画。後からでも追加できます。送信中も単語の注釈を進められます。",
   "new.language": "文章の言語",
