@@ -18,12 +18,14 @@ from transformers import AutoTokenizer, BatchFeature, PreTrainedTokenizerBase, P
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
 try:
-    from .segmentation_rfg import Span, is_spaced, normalise_line, split_line, split_text
+    from .plaintext_rfg import read_plain_text
+    from .segmentation_rfg import Span, is_spaced, normalise_line, split_line
     from .vocabulary_hub import PAD, UNKNOWN, train_vocabulary
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from segmentation_rfg import Span, is_spaced, normalise_line, split_line, split_text
+    from plaintext_rfg import read_plain_text
+    from segmentation_rfg import Span, is_spaced, normalise_line, split_line
     from vocabulary_hub import PAD, UNKNOWN, train_vocabulary
 
 MAX_WORDS = 2000
@@ -160,7 +162,8 @@ class RFGProcessor(ProcessorMixin):
             ValueError: If it is too long, or not text of the model's language.
         """
         if isinstance(recipe, str):
-            sections: Sequence[Lines] = split_text(recipe)
+            found = read_plain_text(recipe)
+            sections: Sequence[Lines] = (found.ingredients, found.instructions)
         elif isinstance(recipe, Mapping):
             if unknown := [str(name) for name in recipe if name not in SECTIONS]:
                 raise TypeError(f"expected {' and '.join(SECTIONS)} of a recipe, found {unknown[0]!r}")

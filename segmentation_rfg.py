@@ -37,33 +37,6 @@ INFLECTED = ("動詞", "形容詞", "助動詞", "接尾辞")
 LIST_MARK = re.compile("(、)")
 """Parts of speech whose words have endings, and the comma that MeCab takes for a part of a number."""
 
-HEADINGS = {
-    "ingredients": 0,
-    "材料": 0,
-    "instructions": 1,
-    "directions": 1,
-    "method": 1,
-    "preparation": 1,
-    "作り方": 1,
-}
-"""Lines of plain text that begin a section: of the ingredients (0) or the instructions (1)."""
-
-
-def split_text(text: str) -> tuple[list[str], list[str]]:
-    """The lines of the ingredients and of the instructions of a plain text, without empty ones.
-
-    A line such as "Ingredients" or "作り方" begins a section; text before the first such line is instructions.
-    """
-    sections: tuple[list[str], list[str]] = ([], [])
-    section = 1
-    for line in text.splitlines():
-        found = HEADINGS.get(line.strip().strip(":：").lower())
-        if found is not None:
-            section = found
-        elif line.strip():
-            sections[section].append(line)
-    return sections
-
 
 def normalise_line(line: str, language: str) -> str:
     """A line in the form that the offsets of its words refer to; control characters count as spaces.
@@ -169,4 +142,4 @@ def _stem(base: str, inflection: str) -> str:
     return base[:-endings] or base
 
 
-__all__ = ["HEADINGS", "divide", "is_spaced", "japanese_words", "normalise_line", "split_line", "split_text"]
+__all__ = ["divide", "is_spaced", "japanese_words", "normalise_line", "split_line"]

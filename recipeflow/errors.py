@@ -436,3 +436,11 @@ class ConflictError(VRFError):
         super().__init__(f"expected a change of revision {revision}, found one of {base}; check what happened since")
         self.base = base
         self.revision = revision
+
+
+class ConflictingUploadError(VRFError):
+    """A piece of an upload that is not the next one: ``received`` bytes have arrived already."""
+
+    def __init__(self, received: int, offset: int) -> None:
+        super().__init__(f"expected the piece of the film at byte {received}, found that at {offset}")
+        self.received = received

@@ -43,7 +43,7 @@ class Box:
 BOXES = {
     "kitchen": Box(20, 50, "light", "kitchen/", ("simulated recipes", "and films")),
     "download": Box(20, 130, "light", "download/", ("official pages,", "videos to frames")),
-    "corpora": Box(20, 210, "planned", "corpora/", ("other flow-graph", "corpora")),
+    "corpora": Box(20, 210, "light", "corpora/, own/", ("other corpora; your", "own text and film")),
     "release_folder": Box(
         230, 50, "file", "release folder", ("annotations.json", "recipes/<id>/*.txt", "recipes/<id>/frames/"), 170, 222
     ),
@@ -55,7 +55,7 @@ BOXES = {
     ),
     "explore": Box(650, 210, "light", "explore/", ("recipes in a browser,", "or a static site")),
     "annotate": Box(240, 330, "light", "annotate/", ("tags, flows, frames", "in a browser")),
-    "parser": Box(20, 330, "planned", "parser/", ("words to tags to flows:", "suggestions")),
+    "parser": Box(20, 330, "train", "parser/", ("words to tags to flows:", "suggestions")),
     "features": Box(835, 330, "train", "features/", ("frames to vectors,", "computed once")),
     "pairs": Box(650, 330, "train", "pairs/", ("rows to batches", "of recipes")),
     "training": Box(460, 330, "train", "training/", ("VRFModel: text + pre", "image | post image")),

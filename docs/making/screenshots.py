@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -32,8 +32,17 @@ from tests.annotate.serving import LocalServer  # noqa: E402
 from tests.browser.annotating import entity, expect_saved, open_step  # noqa: E402
 from tests.browser.chromium import FLAGS, find_chromium  # noqa: E402
 from tests.browser.exploring import served  # noqa: E402
+from tests.download.filming import make_video  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
+OWN_RECIPE = """# Tomato salad
+From my grandmother.
+## Ingredients (serves 2)
+- 2 large tomatoes
+- 1 tbsp olive oil
+## Method
+1. Slice the tomatoes.
+2. Toss them with the oil."""
 RECIPE, WITH_POTATO = "kitchen-0-0003", "kitchen-0-0020"
 QUALITY = 82
 
@@ -91,6 +100,19 @@ def show_annotation(browser: Browser, release: Path, folder: Path) -> None:
             save(page, "annotate-find.png")
 
 
+def show_new_recipe(browser: Browser, folder: Path) -> None:
+    with Store(folder / "new.db") as store:
+        workspace = Workspace(store)
+        workspace.add_layer("alice")
+        with LocalServer(workspace, annotator="alice") as server:
+            page = new_page(browser, 1280, 800)
+            page.goto(f"{server.url}/new?layer=alice")
+            page.locator("#new-text").fill(OWN_RECIPE)
+            page.locator("#film-file").set_input_files(make_video(folder / "salad.mp4", 600))
+            expect(page.locator("#new-title")).to_have_value("Tomato salad")
+            save(page, "annotate-new.png")
+
+
 def show_explorer(browser: Browser, release: Path) -> None:
     with served(Library(open_source(release))) as address:
         page = new_page(browser, 1280, 800)
@@ -124,6 +146,7 @@ def main() -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
         show_annotation(browser, chosen.release, Path(folder))
+        show_new_recipe(browser, Path(folder))
         show_explorer(browser, chosen.release)
         if chosen.official is not None:
             show_largest_graph(browser, chosen.official)

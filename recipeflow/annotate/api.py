@@ -59,7 +59,9 @@ class Api:
                 "layers": [{"name": layer.name, "kind": layer.kind} for layer in work.layers()],
                 "annotator": self.annotator,
                 "curating": work.curating,
-                "origins": work.store.origins(),
+                "editing": not work.fixed,
+                "recipes": len(work.store.recipe_ids()),
+                "origins": work.origins(),
                 "language": scheme.language,
                 "tags": dict(scheme.tags),
                 "labels": dict(scheme.labels),
@@ -130,6 +132,11 @@ class Api:
         body["operations"] = self._operations(recipe_id, layer, max(0, conflict.base))
         body["document"] = self.workspace.changing(recipe_id, layer, history, words=True)
         return Json(body, 409)
+
+    def check_editing(self) -> None:
+        """Refuse who may not add, change or delete recipes: these are the same for all annotators."""
+        if self.workspace.fixed:
+            raise ApiError(403, "curator", "expected a curator: annotators of a study do not change its recipes")
 
     def find_layer(self, request: Request, name: str | None = None) -> Layer:
         name = request.path_params["layer"] if name is None else name

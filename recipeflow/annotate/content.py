@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from recipeflow.annotate.document import Note, from_rows, to_rows
-from recipeflow.errors import DamagedDatabaseError, RefusedError, SegmenterError
-from recipeflow.language.languages import DEFAULT, Language, find_language
-from recipeflow.release.parsing import RecipeParser, id_problem, recipe_to_json
-from recipeflow.release.recipe import Line, Recipe, Word
+from recipeflow.errors import DamagedDatabaseError
+from recipeflow.release.parsing import RecipeParser, recipe_to_json
+from recipeflow.release.recipe import Recipe
 from recipeflow.release.scheme import PAPER, Scheme
 
 
@@ -54,36 +53,3 @@ def recipe_from_row(recipe_id: str, row: dict[str, Any]) -> Recipe:
 def words_of(recipe: Recipe) -> list:
     """Everything that must be equal for two annotations of the same words."""
     return [[(line.text, *((word.start, word.end) for word in line.words)) for line in s] for s in recipe.sections]
-
-
-def recipe_from_text(
-    recipe_id: str, title: str, ingredients: str, instructions: str, language: str = DEFAULT
-) -> Recipe:
-    """A recipe without annotation from plain text: each line normalised by its language, then split into words.
-
-    Raises:
-        RefusedError: If the id is not a folder name, there is no text, or it cannot be split into words.
-    """
-    if (problem := id_problem(recipe_id)) is not None:
-        raise RefusedError("recipe_id", f"{problem.message} ({problem.hint})", id=recipe_id)
-    try:
-        known = find_language(language)
-        needed, steps = (tuple(_lines(text, known)) for text in (ingredients, instructions))
-        name = known.normalise(_checked(title))
-    except SegmenterError as error:
-        raise RefusedError("text", str(error)) from None
-    if not name or not steps:
-        raise RefusedError("text", "expected a title and at least one line of instructions, found none")
-    return Recipe(recipe_id, needed, steps, title=name)
-
-
-def _lines(text: str, language: Language) -> Iterator[Line]:
-    for line in filter(None, (language.normalise(_checked(line)) for line in text.splitlines())):
-        yield Line(tuple(Word(*span) for span in language.segment(line)), line)
-
-
-def _checked(text: str) -> str:
-    """Refuse half a surrogate pair, which JSON allows but files do not."""
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise RefusedError("text", "expected text, found half of a surrogate pair")
-    return text

@@ -17,12 +17,12 @@ from starlette.routing import Route
 
 from recipeflow.annotate.api import Api
 from recipeflow.annotate.comparing import compare_layers, list_differences
-from recipeflow.annotate.content import recipe_from_text
 from recipeflow.annotate.exporting import FORMATS, export_layer
 from recipeflow.annotate.requests import LARGEST_IMPORT, ApiError, Json, read_body, take
 from recipeflow.annotate.store import FROM_WORDS, GOLD, Layer
 from recipeflow.annotate.workspace import Imported
 from recipeflow.errors import RefusedError, RequestError, short
+from recipeflow.own.text import recipe_from_text
 from recipeflow.release.parsing import id_problem
 
 
@@ -46,9 +46,11 @@ class ExchangeApi(Api):
 
     async def import_text(self, request: Request) -> Response:
         body = await read_body(request)
+        self.check_editing()
         fields = [take(body, name, str) for name in ("id", "title", "ingredients", "instructions")]
-        recipe = await run_in_threadpool(recipe_from_text, *fields, self.workspace.scheme.language)
-        await run_in_threadpool(self.workspace.add_recipes, [recipe])
+        scheme = self.workspace.scheme_for(take(body, "language", str, None))
+        recipe = await run_in_threadpool(recipe_from_text, *fields, scheme.language)
+        await run_in_threadpool(self.workspace.add_recipes, [recipe], scheme)
         return Json({"id": recipe.id, "recipes": [recipe.id], "skipped": []}, 201)
 
     async def rename(self, request: Request) -> Response:
@@ -67,16 +69,19 @@ class ExchangeApi(Api):
 
     async def _edit(self, change: Callable[..., int], *arguments: str) -> Response:
         """Change a recipe itself; the answer has the number that undoes it."""
+        self.check_editing()
         return Json({"edit": await run_in_threadpool(change, *arguments)})
 
     async def undo_edit(self, request: Request) -> Response:
         edit = take(await read_body(request), "edit", int)
+        self.check_editing()
         await run_in_threadpool(self.workspace.undo_edit, edit)
         return Json({"edit": edit})
 
     async def import_release(self, request: Request) -> Response:
         """Import the files of a release folder, as recipes or as suggestions."""
         body = await read_body(request, LARGEST_IMPORT)
+        self.check_editing()
         files, purpose = take(body, "files", dict), take(body, "as", str)
         origin = take(body, "origin", str, None) or ""
         if purpose not in ("recipes", "suggestions"):

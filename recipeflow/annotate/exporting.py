@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recipeflow.annotate.document import STEPS, Document, Note
+from recipeflow.annotate.films import sampled_frames
 from recipeflow.annotate.note_files import brat_notes, write_notes
 from recipeflow.annotate.notes import shown_notes
 from recipeflow.annotate.store import FROM_RELEASE, Layer, Store
@@ -54,7 +55,7 @@ def export_layer(
         layer: The layer.
         out: The folder to write.
         form: One of ``FORMATS``.
-        release: Where the frames and ``release.json`` are; without it no frames are written.
+        release: Where the frames and ``release.json`` are; without it only frames of uploaded films are written.
         only: The ids of the recipes to write.
         done: Only recipes whose three steps are marked as done.
         overwrite: Replace an earlier export.
@@ -138,16 +139,17 @@ def _complete(store: Store, recipes: list[Recipe], release: Path | None) -> tupl
     if without and len(without) < len(recipes):
         notes.append(f"URLs are left out, because {without[0]} has none")
         recipes = [replace(recipe, url=None) for recipe in recipes]
-    if release is None:
-        if any(recipe.used_frames for recipe in recipes):
-            notes.append("no frames were written: pass the release folder that has them")
-        return [replace(recipe, frames_folder=None) for recipe in recipes], notes
-    return [replace(recipe, frames_folder=_frames(store, release, recipe)) for recipe in recipes], notes
+    recipes = [replace(recipe, frames_folder=_frames(store, release, recipe)) for recipe in recipes]
+    if release is None and any(recipe.used_frames and recipe.frames_folder is None for recipe in recipes):
+        notes.append("no frames were written: pass the release folder that has them")
+    return recipes, notes
 
 
-def _frames(store: Store, release: Path, recipe: Recipe) -> Path | None:
-    folder = recipe_folder(release, store.folder_of(recipe.id)) / "frames"
-    return folder if folder.is_dir() else None
+def _frames(store: Store, release: Path | None, recipe: Recipe) -> Path | None:
+    """The folder of a recipe's frames: the release's, or next to the database, where those of uploaded films are."""
+    name = store.folder_of(recipe.id)
+    own = [] if release is None else [recipe_folder(release, name) / "frames"]
+    return next((folder for folder in (*own, sampled_frames(store.path, name)) if folder.is_dir()), None)
 
 
 def _info(store: Store, layer: Layer, release: Path | None) -> ReleaseInfo:

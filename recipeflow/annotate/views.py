@@ -27,7 +27,7 @@ def fixed_view(document: Document, film: Film | None) -> dict[str, Any]:
     """What operations do not change, or seldom: title, text and words, frames."""
     view = recipe_view(document.base, document.scheme.language)
     still = {name: view[name] for name in ("id", "title", "url", "language")}
-    return {**still, **words_view(document), "frames": film and _film_view(film, document.base.id)}
+    return {**still, **words_view(document), "frames": film and film_view(film, document.base.id)}
 
 
 def words_view(document: Document) -> dict[str, Any]:
@@ -35,7 +35,8 @@ def words_view(document: Document) -> dict[str, Any]:
     return {"sections": recipe_view(document.words, document.scheme.language)["sections"]}
 
 
-def _film_view(film: Film, recipe_id: str) -> dict[str, Any]:
+def film_view(film: Film, recipe_id: str) -> dict[str, Any]:
+    """The frames of a recipe, as a filmstrip needs them."""
     width, height = film.cell
     address = f"/api/sheets/{quote(recipe_id, safe='')}/{{sheet}}.jpg?v={film.stamp}"
     return {

@@ -8,20 +8,25 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Collection, Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from recipeflow.annotate.content import recipe_from_text, words_of
+from recipeflow.annotate.content import words_of
 from recipeflow.annotate.database import Notes
 from recipeflow.annotate.division import follow_division
 from recipeflow.annotate.document import STEPS, Document, LineWords, annotated_document, blank_document, spaces_of
+from recipeflow.annotate.films import Films, films_folder
 from recipeflow.annotate.history import History
 from recipeflow.annotate.items import Item, list_items
 from recipeflow.annotate.note_files import read_notes
 from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
+from recipeflow.annotate.uploads import LARGEST
 from recipeflow.annotate.views import changing_view, fixed_view, progress, words_view
+from recipeflow.download.frames import VIDEO
 from recipeflow.errors import RefusedError, ReleaseProblem, UsageError
+from recipeflow.own.text import recipe_from_text
 from recipeflow.release import Scheme, read_scheme, scan_release
 from recipeflow.release.parsing import ANNOTATIONS, id_problem
 from recipeflow.release.recipe import Line, Recipe
@@ -50,6 +55,7 @@ class Workspace:
         blank: New layers start with bare words instead of the release's annotation.
         curating: Layers may be compared, and there is a gold layer.
         annotators: Show only their layers, unless curating; all by default.
+        largest_film: That may be uploaded, in bytes.
     """
 
     def __init__(
@@ -60,6 +66,7 @@ class Workspace:
         blank: bool = False,
         curating: bool = False,
         annotators: Collection[str] = (),
+        largest_film: int = LARGEST,
     ) -> None:
         self.store = store
         self.release = release
@@ -71,6 +78,8 @@ class Workspace:
         self.items: dict[tuple[str, tuple[LineWords, ...]], dict[str, dict[str, Item]]] = {}
         self.progress: dict[tuple[str, str], tuple[Document, dict[str, Any]]] = {}
         self.about: dict[str, dict[str, Any]] = {}
+        self.films = Films(store.path, self.about.clear, largest_film)
+        self.fixed = self.blind = False
 
     @property
     def scheme(self) -> Scheme:
@@ -79,8 +88,21 @@ class Workspace:
             return self.store.scheme
         return read_scheme(self.release)
 
+    def scheme_for(self, language: str | None) -> Scheme:
+        """The scheme for a text of this language, if it is known; only the first recipe can choose it."""
+        return self.scheme if language is None or self.store.recipe_ids() else replace(self.scheme, language=language)
+
+    def seen_by(self, person: str, curating: bool) -> Workspace:
+        """The same workspace as one person may see it: an annotator only their own layer, and fixed recipes."""
+        seen = copy(self)
+        seen.curating, seen.fixed, seen.blind = curating, not curating, True
+        seen.annotators = frozenset() if curating else frozenset({person})
+        return seen
+
     def import_folder(self, folder: Path) -> Imported:
-        """Import a release folder, or a folder of plain texts if there are no annotations."""
+        """Import a release folder, or a folder of plain texts if there are no annotations; an empty one has none."""
+        if folder.is_dir() and not any(folder.iterdir()):
+            return Imported([], [])
         if (folder / ANNOTATIONS).exists() or not (folder / "recipes").is_dir():
             return self.import_release(folder)
         return self.import_texts(folder)
@@ -261,9 +283,32 @@ class Workspace:
 
     def film(self, recipe_id: str) -> Film | None:
         """The frames of a recipe."""
-        if self.release is None or id_problem(recipe_id) is not None:
-            return None
-        return read_film(recipe_folder(self.release, self.store.folder_of(recipe_id)) / "frames")
+        return None if id_problem(recipe_id) is not None else self._film_in(self.store.folder_of(recipe_id))
+
+    def _film_in(self, name: str) -> Film | None:
+        """The release's own frames of a recipe, else those that were sampled here."""
+        own = None if self.release is None else read_film(recipe_folder(self.release, name) / "frames")
+        return own or read_film(self.films.frames(name))
+
+    def has_fixed_film(self, recipe_id: str) -> bool:
+        """Whether the film of a recipe must stay: it is the release's, or its frames are annotated."""
+        film, name = self.film(recipe_id), self.store.folder_of(recipe_id)
+        if film is None:
+            return False
+        documents = (self.store.history(recipe_id, layer).document for layer in self.store.layers())
+        return film.folder != self.films.frames(name) or any(document.recipe.used_frames for document in documents)
+
+    def sample_films(self) -> list[str]:
+        """Sample, in the background, every video whose frames are missing; return these recipes."""
+        folders = [*filter(None, [self.release]), films_folder(self.store.path)]
+        found = []
+        for recipe_id in self.store.recipe_ids():
+            name = self.store.folder_of(recipe_id)
+            home = next((folder for folder in folders if (recipe_folder(folder, name) / VIDEO).is_file()), None)
+            if home is not None and self._film_in(name) is None:
+                self.films.sample(home, name)
+                found.append(recipe_id)
+        return found
 
     def suggestions(self, document: Document, layer: Layer) -> dict[str, dict[str, Item]]:
         """The suggestions for a document, by origin and key, for its words, without the annotator's own work."""
@@ -274,7 +319,16 @@ class Workspace:
                 self.items[key] = {
                     origin: list_items(follow_division(suggested, document)) for origin, suggested in found.items()
                 }
-            return {origin: items for origin, items in self.items[key].items() if origin != layer.name}
+            hidden = self._hidden_origins() | {layer.name}
+            return {origin: items for origin, items in self.items[key].items() if origin not in hidden}
+
+    def origins(self) -> list[str]:
+        """Where suggestions come from."""
+        return [origin for origin in self.store.origins() if origin not in self._hidden_origins()]
+
+    def _hidden_origins(self) -> set[str]:
+        """The layers of people who must not see each other's work, which an earlier start may have suggested."""
+        return {layer.name for layer in self.store.layers()} if self.blind else set()
 
     def list_recipes(self, layer: Layer) -> dict[str, Any]:
         """Every recipe with how far it is in a layer."""
@@ -294,7 +348,8 @@ class Workspace:
         if seen is not document:
             counts = progress(document, self.suggestions(document, layer))
             self.progress[recipe_id, layer.name] = document, counts
-        return {"id": recipe_id, "revision": history.revision, **self.about[recipe_id], **counts}
+        film = self.films.state(self.store.folder_of(recipe_id)).as_dict()
+        return {"id": recipe_id, "revision": history.revision, "film": film, **self.about[recipe_id], **counts}
 
     def view(self, recipe_id: str, layer: Layer) -> dict[str, Any]:
         """The whole document, as a page opens it."""

@@ -15,6 +15,7 @@ from recipeflow.cli import (
     exploring,
     fetching,
     learning,
+    owning,
     parsing,
     reading,
     searching,
@@ -26,6 +27,7 @@ from recipeflow.extras import naming_extras
 
 COMMANDS = (
     data.kitchen,
+    owning.new,
     data.check,
     data.stats,
     data.build,

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recipeflow.cli.shared import errors, output
 from recipeflow.errors import UsageError
+
+if TYPE_CHECKING:
+    from recipeflow.annotate.people import Person
+    from recipeflow.annotate.workspace import Workspace
 
 DatabaseArgument = Annotated[
     Path,
@@ -39,52 +43,118 @@ def annotate(
         Path | None, typer.Option(help="A Markdown file with the project's rules, shown beside every recipe.")
     ] = None,
     curate: Annotated[bool, typer.Option("--curate", help="Compare layers and fill the gold layer.")] = False,
-    host: Annotated[str, typer.Option(help="The address to listen on; any but this machine's needs --token.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; beyond this machine, every person gets a token.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 picks a free one.", min=0, max=65535)] = 8765,
     token: Annotated[
-        str | None, typer.Option(help="A secret that the browser must send; part of the printed address.")
+        str | None, typer.Option(help="One secret for all who may see this server's layers, instead of personal ones.")
     ] = None,
+    personal: Annotated[
+        bool, typer.Option("--personal", help="Give every person a token on this machine, too.")
+    ] = False,
+    new_token: Annotated[
+        list[str] | None, typer.Option(help="Make another token for this person; can be repeated.")
+    ] = None,
+    max_video_size: Annotated[int, typer.Option(help="The largest film to upload, in megabytes.", min=1)] = 2000,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
     """Annotate recipes in the browser, by mouse.
 
     Tags, flows and frames; each click is saved at once. The release folder is never changed. Every annotator has their
-    own layer. Stop with Ctrl-C.
+    own layer. Without a release, or with an empty folder, add your own recipes in the page: paste a text, drop a film.
+    Videos without frames are sampled while you work. Stop with Ctrl-C.
+
+    Beyond this machine, each --annotator gets a URL with a token of their own, which shows only their layer; --curate
+    adds one for a curator, who sees all. They are printed once, and work again after a restart:
+
+        vrf annotate kitchen --blank --host 0.0.0.0 --curate \\
+          --annotator alice --annotator bob
 
     Example:  vrf annotate kitchen --annotator alice
     """
     from recipeflow.annotate.guidelines import read_guidelines
-    from recipeflow.annotate.server import create_app
     from recipeflow.annotate.store import Store
     from recipeflow.annotate.workspace import Workspace
-    from recipeflow.web.security import check_exposure
-    from recipeflow.web.serving import serve
 
-    check_exposure(host, token)
+    people = _find_people(annotator or [], curate, host, token, personal, new_token or [])
     _check_place(db, release)
     if guidelines is not None:
         read_guidelines(guidelines)  # a wrong file is better reported now than by a page
     with Store(db) as store:
-        workspace = Workspace(store, release, blank=blank, curating=curate, annotators=annotator or ())
+        largest = max_video_size * 1_000_000
+        workspace = Workspace(
+            store, release, blank=blank, curating=curate, annotators=annotator or (), largest_film=largest
+        )
         if release is not None:
             _print_skipped(workspace.import_folder(release).skipped)
-        if not store.recipe_ids():
-            raise UsageError(f"expected recipes in {db}, found none; pass a release folder: vrf annotate RELEASE")
         for name in annotator or ():
             workspace.add_layer(name)
         for source in suggest or ():
             _print_skipped(workspace.suggest(source).skipped)
-        only = annotator[0] if annotator and len(annotator) == 1 else None
-        serve(
-            create_app(workspace, only, guidelines),
-            host=host,
-            port=port,
-            token=token,
-            announce=lambda address: _announce(address, db),
-            open_browser=not no_browser,
-        )
+        workspace.films.uploads.clean_up()
+        if waiting := workspace.sample_films():
+            output.print(f"sampling films in the background: {', '.join(waiting)}", markup=False, soft_wrap=True)
+        site = {"host": host, "port": port}
+        if people:
+            _serve_people(workspace, people, new_token or [], guidelines, site)
+        else:
+            only = annotator[0] if annotator and len(annotator) == 1 else None
+            _serve_all(workspace, only, guidelines, token, not no_browser, site)
+
+
+def _find_people(
+    annotators: list[str], curate: bool, host: str, token: str | None, personal: bool, renewed: list[str]
+) -> list[Person]:
+    """Who gets a token of their own: everybody, on a server that others can reach; nobody with one shared token."""
+    from recipeflow.annotate.people import CURATOR, Person
+    from recipeflow.web.security import check_exposure, is_loopback
+
+    people = [Person(name) for name in dict.fromkeys(annotators)] + [Person(CURATOR, CURATOR)] * curate
+    if token is None and (personal or not is_loopback(host)) and people:
+        if unknown := set(renewed) - {person.name for person in people}:
+            raise UsageError(f"expected --new-token of a person named here, found {unknown.pop()!r}; check the name")
+        return people
+    check_exposure(host, token)
+    if personal or renewed:
+        raise UsageError("expected --annotator or --curate, and no --token, for personal tokens; add or remove it")
+    if not is_loopback(host) and len(annotators) > 1:
+        names = ", ".join(annotators)
+        message = f"expected a token for each of {names}, so that none sees another's layer, found one for all"
+        raise UsageError(f"{message}; omit --token: a URL is printed for each")
+    return []
+
+
+def _serve_all(
+    workspace: Workspace, only: str | None, guidelines: Path | None, token: str | None, browser: bool, site: dict
+) -> None:
+    from recipeflow.annotate.server import create_app
+    from recipeflow.web.serving import serve
+
+    db, app = workspace.store.path, create_app(workspace, only, guidelines)
+    serve(app, token=token, announce=lambda address: _announce(address, db), open_browser=browser, **site)
+
+
+def _serve_people(
+    workspace: Workspace, persons: list[Person], renewed: list[str], guidelines: Path | None, site: dict
+) -> None:
+    from recipeflow.annotate.people import People
+    from recipeflow.annotate.server import create_personal_app
+    from recipeflow.web.serving import serve
+
+    people = People(workspace.store, persons)
+
+    def announce(address: str) -> None:
+        _announce(address, workspace.store.path)
+        for person in persons:
+            if person.name in renewed or people.made(person) is None:
+                line = f"{address}?token={people.make_token(person)}  (shown only now; keep it secret)"
+            else:
+                made = f"the URL made at {people.made(person)} still works"
+                line = f"{made}; --new-token {person.name} makes another"
+            output.print(f"{person.key}: {line}", markup=False, soft_wrap=True)
+
+    serve(create_personal_app(workspace, persons, guidelines), token=people, announce=announce, **site)
 
 
 def annotate_import(

@@ -22,7 +22,7 @@ FIXED_SPACE = "\xa0"
 """A space at which lines are not wrapped."""
 
 NAMES = {"int": "INT", "int range": "INT", "float": "NUMBER", "float range": "NUMBER", "path": "PATH", "str": "TEXT"}
-NAMES["list[str]"] = NAMES["str"]
+NAMES |= {"list[str]": NAMES["str"], "list[Path]": NAMES["path"]}
 """The name shown for a value, by typer's name for its type; a choice is shown as its values."""
 
 

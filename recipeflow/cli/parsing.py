@@ -210,8 +210,8 @@ def parse(
     Writes an ordinary release folder, marked as predicted, which check, stats, explore, program, build and agreement
     read, and which annotate takes as suggestions. recipes/<id>/scores.json has the score of every entity and flow.
 
-    A text file is one recipe. A line "Ingredients" or "Instructions", in English or Japanese, begins a section; text
-    before the first one is instructions. Of a release, only the words are read.
+    A text file is one recipe, plain or Markdown, read as by vrf new: headings such as "Ingredients", bullets and
+    numbers, in English or Japanese, say what is what. Of a release, only the words are read.
 
     Example:  vrf parse soup.txt --model parser/model --out soup
     """

@@ -50,6 +50,7 @@ class Job:
         quality: Of the JPEG files, 1 to 100.
         used_only: Write only the annotated frames.
         overwrite: Sample existing frames again.
+        into: The folder of the frames, if not ``frames`` next to the video.
     """
 
     release: Path
@@ -58,10 +59,15 @@ class Job:
     quality: int = QUALITY
     used_only: bool = False
     overwrite: bool = False
+    into: Path | None = None
 
     @property
     def home(self) -> Path:
         return recipe_folder(self.release, self.recipe)
+
+    @property
+    def frames(self) -> Path:
+        return self.home / "frames" if self.into is None else self.into
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ def sample_recipe(job: Job) -> Outcome:
         ShortVideoError: If it ends before its last annotated frame; nothing is written then.
         ForeignFramesError: If there are frames that were not sampled by this function.
     """
-    video, folder = job.home / VIDEO, job.home / "frames"
+    video, folder = job.home / VIDEO, job.frames
     if not video.is_file():
         return Outcome(job.recipe, NO_VIDEO)
     source = Source(_digest(video), job.quality, list(job.used) if job.used_only else None)
@@ -152,6 +158,11 @@ def sample_recipe(job: Job) -> Outcome:
         record = _sample(job, source, staged)
         record.write(staged)
     return _outcome(job, record, DONE)
+
+
+def count_written(frames: Path) -> int:
+    """How many frames a sampling that still runs has written to the folder that will be ``frames``."""
+    return sum(1 for path in frames.parent.glob(f".{frames.name}.*.partial/*.jpg"))
 
 
 def _digest(path: Path) -> str:

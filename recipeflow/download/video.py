@@ -54,12 +54,13 @@ class Video:
         path: The file.
         name: Its name in errors.
         recipe_id: The recipe it belongs to, for errors.
+        hint: What errors advise.
     """
 
-    def __init__(self, path: Path, name: str, recipe_id: str | None = None) -> None:
+    def __init__(self, path: Path, name: str, recipe_id: str | None = None, hint: str = HINT) -> None:
         # An absolute path is never read as a URL.
         self.path = path.resolve()
-        self.where = {"file": name, "recipe": recipe_id, "hint": HINT}
+        self.where = {"file": name, "recipe": recipe_id, "hint": hint}
         self.decoded = 0
         self.truncated = False
 
@@ -117,7 +118,7 @@ class Video:
         try:
             for packet in self.container.demux(self.stream):
                 at_end = packet.size == 0
-                if packet.is_corrupt or (at_end and self._is_cut()):
+                if packet.is_corrupt or (at_end and self.is_cut()):
                     # Frames still inside the decoder wait for earlier ones that are lost: drop them.
                     self.truncated = True
                     return
@@ -125,7 +126,7 @@ class Video:
         except av.FFmpegError:
             self.truncated = True
 
-    def _is_cut(self) -> bool:
+    def is_cut(self) -> bool:
         """Whether the file's index lists frames beyond the end of the file."""
         size = self.path.stat().st_size
         return any(entry.pos + entry.size > size for entry in self.stream.index_entries)

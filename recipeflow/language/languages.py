@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from recipeflow.errors import SegmenterError
+from recipeflow.errors import SegmenterError, short
 from recipeflow.language import english, japanese, spaced
 from segmentation_rfg import is_spaced
 
@@ -65,6 +65,29 @@ def find_language(code: str) -> Language:
             "import words that are already split, with `vrf import jsonl`"
         )
     return language
+
+
+_KANA = re.compile(r"[\u3041-\u30ff]")
+_ENGLISH = re.compile(r"\b(an?|and|the|of|in|with|to|for|until|on|or|into|salt|oil|water|cup|tbsp|tsp)\b")
+_SHORT_TEXT = 8
+
+
+def guess_language(text: str) -> str:
+    """The code of the language of a text, as far as it can be told: kana are Japanese, common words English.
+
+    Raises:
+        SegmenterError: If it is neither: a wrong guess would record the wrong language.
+    """
+    if _KANA.search(text):
+        return "ja"
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    is_latin = all(letter < "\u0250" for word in words for letter in word)
+    if is_latin and (len(words) <= _SHORT_TEXT or _ENGLISH.search(text.lower())):
+        return "en"
+    raise SegmenterError(
+        f"expected Japanese or English text, found {short(text.strip())}, of which neither can be told for certain; "
+        f"name its language, one of {', '.join(LANGUAGES)}"
+    )
 
 
 def language_name(code: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -10,8 +9,10 @@ from pathlib import Path
 
 from modeling_rfg import RFGGraph, RFGModel
 from parsing_rfg import BATCH_SIZE, parse_recipes
+from plaintext_rfg import read_plain_text
 from processing_rfg import RecipeLike, RFGProcessor, RFGRecipe
 from recipeflow.errors import UsageError
+from recipeflow.own.text import make_id
 from recipeflow.parser.examples import check_language, read_words
 from recipeflow.release import (
     Flow,
@@ -95,8 +96,10 @@ def _open(source: Path, model: RFGModel, processor: RFGProcessor) -> tuple[Itera
         return recipes, replace(info, scheme=make_scheme(model, info.scheme))
     if source.is_dir():
         return _read_folder(source, processor), ReleaseInfo(scheme=make_scheme(model))
-    text = read_text(source, str(source))
-    return iter([read_plain(_make_id(source), source.stem, text, processor)]), ReleaseInfo(scheme=make_scheme(model))
+    found = read_plain_text(read_text(source, str(source)))
+    sections = {"ingredients": found.ingredients, "instructions": found.instructions}
+    unread = read_plain(make_id(source.stem), found.title or source.stem, sections, processor)
+    return iter([unread]), ReleaseInfo(scheme=make_scheme(model))
 
 
 def make_scheme(model: RFGModel, known: Scheme | None = None) -> Scheme:
@@ -135,11 +138,6 @@ def read_plain(recipe_id: str, title: str, text: RecipeLike, processor: RFGProce
         sections[line.section].append(Line(tuple(Word(start, end) for start, end in line.spans), line.text))
     ingredients, instructions = map(tuple, sections)
     return Unread(Recipe(recipe_id, ingredients, instructions, title=" ".join(title.split()) or recipe_id), words)
-
-
-def _make_id(path: Path) -> str:
-    """A recipe's id from the name of its file."""
-    return re.sub(r"[^\w.-]+", "-", path.stem).strip("-.") or "recipe"
 
 
 def annotate_recipe(recipe: Recipe, words: RFGRecipe, graph: RFGGraph) -> tuple[Recipe, Scores]:

@@ -5,7 +5,7 @@ A server on 127.0.0.1 can be reached by every page that the user's browser opens
 - **Host**: a page of ``evil.example`` whose name is made to point at 127.0.0.1 (DNS rebinding) still sends that name.
 - **Origin** and content type: another page's request that changes something says where it comes from, and cannot be
   JSON unless we allow it, which we never do.
-- **Token**: from other machines, only requests with the token are answered.
+- **Token**: from other machines, only requests with a token are answered: one for all, or one for each person.
 
 Every response forbids the browser to run or load anything from elsewhere.
 """
@@ -16,7 +16,9 @@ import hmac
 import ipaddress
 import socket
 from collections.abc import Collection
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
+from typing import Protocol
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -37,6 +39,9 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+CONTENT_TYPES = ("application/json", "application/octet-stream")
+"""Of requests that change something: types that a browser sends to another site only if that site allows it."""
+
 SHORTEST_TOKEN = 8
 _SAFE = frozenset({"GET", "HEAD"})
 
@@ -51,6 +56,27 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+class Keys(Protocol):
+    """Tokens, and whose each is."""
+
+    def owner(self, token: str) -> str | None:
+        """Whose token this is; ``None`` if nobody's. Must take equally long for all tokens."""
+
+
+@dataclass(frozen=True)
+class SharedToken:
+    """One token for everybody."""
+
+    token: str
+
+    def owner(self, token: str) -> str | None:
+        return "" if hmac.compare_digest(token.encode("utf-8", "surrogateescape"), self.token.encode()) else None
+
+
+OWNER = "recipeflow.owner"
+"""The key of a request's scope that says whose token it came with."""
+
+
 def check_exposure(host: str, token: str | None) -> None:
     """Refuse to listen beyond this machine without a token.
 
@@ -63,7 +89,7 @@ def check_exposure(host: str, token: str | None) -> None:
     if token is None and not is_loopback(host):
         raise UsageError(
             f"expected --token with --host {host}, found none: anyone on that network could change everything; "
-            "pass --token, or omit --host to listen on 127.0.0.1 only"
+            "pass --token (or --annotator, of vrf annotate), or omit --host to listen on 127.0.0.1 only"
         )
 
 
@@ -74,13 +100,14 @@ class Guard:
         app: The application.
         host: The address that the server listens on.
         port: Its port.
-        token: What a request must send, in the cookie or as a bearer token; nothing by default.
+        token: What a request must send, in the cookie or as a bearer token: one for all, or one of several; nothing
+            by default.
     """
 
-    def __init__(self, app: ASGIApp, host: str, port: int, token: str | None = None) -> None:
+    def __init__(self, app: ASGIApp, host: str, port: int, token: str | Keys | None = None) -> None:
         self.app = app
         self.port = port
-        self.token = token
+        self.keys = SharedToken(token) if isinstance(token, str) else token
         self.cookie = f"vrf_token_{port}"  # browsers keep cookies by host, whatever the port
         self.any_address = host in ("0.0.0.0", "::", "")
         self.names = _own_names(host)
@@ -116,9 +143,9 @@ class Guard:
         changes = scope["method"] not in _SAFE
         if changes and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return _refuse(403, "origin", "expected a request of this server's own pages, found another site's")
-        if self.token is not None and (refusal := self._token_refusal(scope, headers, self.token)) is not None:
+        if self.keys is not None and (refusal := self._token_refusal(scope, headers, self.keys)) is not None:
             return refusal
-        if changes and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        if changes and headers.get("content-type", "").partition(";")[0].strip().lower() not in CONTENT_TYPES:
             return _refuse(415, "content_type", "expected Content-Type: application/json")
         return None
 
@@ -128,25 +155,25 @@ class Guard:
             return False
         return name in self.names or (self.any_address and _is_address(name))
 
-    def _token_refusal(self, scope: Scope, headers: Headers, token: str) -> Response | None:
+    def _token_refusal(self, scope: Scope, headers: Headers, keys: Keys) -> Response | None:
+        """Why a request is not let in; one that is gets its owner into its scope."""
         query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        if scope["method"] == "GET" and _is_same("".join(query.pop("token", ())), token):
+        token = "".join(query.pop("token", ()))
+        if scope["method"] == "GET" and token and keys.owner(token) is not None:
             rest = urlencode(query, doseq=True)
             # Two slashes at the start would name another host.
             answer = RedirectResponse("/" + scope["path"].lstrip("/\\") + (f"?{rest}" if rest else ""), 303)
             answer.set_cookie(self.cookie, token, httponly=True, samesite="lax", path="/")
             return answer
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        if _is_same(_cookie(headers, self.cookie), token) or _is_same(bearer, token):
-            return None
-        reason = "expected the token that this server was started with: open the address that it printed"
+        for given in filter(None, (bearer, _cookie(headers, self.cookie))):
+            if (owner := keys.owner(given)) is not None:
+                scope[OWNER] = owner
+                return None
+        reason = "expected a token of this server: open the address that it printed"
         if scope["path"].startswith("/api/"):
             return _refuse(401, "token", reason)
         return PlainTextResponse(reason + "\n", 401)
-
-
-def _is_same(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
 
 
 def _refuse(status: int, code: str, reason: str) -> JSONResponse:

@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from recipeflow.errors import UsageError
-from recipeflow.web.security import Guard, check_exposure
+from recipeflow.web.security import Guard, Keys, check_exposure
 
 HOST = "127.0.0.1"
 
@@ -25,7 +25,7 @@ def serve(
     *,
     host: str = HOST,
     port: int = 0,
-    token: str | None = None,
+    token: str | Keys | None = None,
     announce: Callable[[str], None] = print,
     open_browser: bool = False,
 ) -> None:
@@ -35,14 +35,15 @@ def serve(
         app: The application.
         host: The address to listen on; any but this machine's needs a token.
         port: The port; 0 picks a free one.
-        token: What every request must send.
+        token: What every request must send; of several tokens, none is part of the address.
         announce: Called with the address once the server answers.
         open_browser: Open that address.
 
     Raises:
         UsageError: If the address is taken or not allowed.
     """
-    check_exposure(host, token)
+    if isinstance(token, str | None):
+        check_exposure(host, token)
     listener = _listen(host, port)
     port = listener.getsockname()[1]
     config = uvicorn.Config(
@@ -84,10 +85,10 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UsageError(f"{message}; is it running already? Choose another --port, or 0 for a free one") from None
 
 
-def _address(host: str, port: int, token: str | None) -> str:
+def _address(host: str, port: int, token: str | Keys | None) -> str:
     shown = socket.gethostname() if host in ("0.0.0.0", "::", "") else host
     shown = f"[{shown}]" if ":" in shown else shown
-    query = "" if token is None else f"?token={quote(token, safe='')}"
+    query = f"?token={quote(token, safe='')}" if isinstance(token, str) else ""
     return f"http://{shown}:{port}/{query}"
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from datasets import load_dataset
 
-from recipeflow.annotate.content import recipe_from_text
 from recipeflow.annotate.exporting import export_layer
 from recipeflow.annotate.layers import open_layer
 from recipeflow.annotate.store import Layer, Store
@@ -21,6 +20,7 @@ from recipeflow.corpora.importing import import_corpus
 from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import InvalidReleaseError, OutputExistsError, RefusedError, UsageError
 from recipeflow.graph import pair_objects
+from recipeflow.own.text import recipe_from_text
 from recipeflow.release import check_release, read_info, read_release
 from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, Word
 from tests.annotate.serving import LocalServer

@@ -8,7 +8,6 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from recipeflow.annotate.comparing import list_differences
-from recipeflow.annotate.content import recipe_from_text
 from recipeflow.annotate.exporting import export_layer
 from recipeflow.annotate.layers import annotation_scheme
 from recipeflow.annotate.server import create_app
@@ -19,6 +18,7 @@ from recipeflow.corpora.conllu import SCHEME
 from recipeflow.corpora.importing import import_corpus
 from recipeflow.errors import RefusedError, UsageError
 from recipeflow.graph.agreement import measure_agreement
+from recipeflow.own.text import recipe_from_text
 from recipeflow.release import read_info, read_release, write_release
 from recipeflow.release.recipe import Flow, Word
 from tests.making_english import ENGLISH_INFO, SOUP

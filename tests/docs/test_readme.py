@@ -22,6 +22,7 @@ from recipeflow.kitchen import cook_release
 from recipeflow.kitchen.cooking import CookedRecipe
 from recipeflow.release import read_frames, read_release
 from tests.docs.documents import README, ROOT, Block, find_blocks, make_targets, split_command, vrf_arguments
+from tests.download.filming import make_video
 from tests.download.site.server import Site
 from tests.hub.repositories import User
 from tests.hub.server import HubServer
@@ -35,6 +36,8 @@ MADE = [
     "site/index.html",
     "mine/annotations.json",
     "mine-vrf/README.md",
+    "own/recipes/recipe/frames/frame_4.jpg",
+    "own-vrf/README.md",
     "official/recipes",
     "my-model/model.safetensors",
     "run/model/index/index.json",
@@ -48,6 +51,9 @@ MADE = [
 ]
 """What has to be there in the end."""
 
+OWN_RECIPE = "Boiled eggs\n\nIngredients\n2 eggs\n\nMethod\n1. Boil the eggs.\n2. Peel them.\n"
+"""The reader's own, as the README asks for."""
+
 
 def substitutions(site: str, release: Path) -> dict[str, str]:
     """What is typed otherwise than it is printed: as little as a small, shared machine without a network allows."""
@@ -58,6 +64,7 @@ def substitutions(site: str, release: Path) -> dict[str, str]:
         "--epochs 5 ": "--epochs 1 ",  # fine-tuning sends all pixels through the backbone in each epoch
         "vrf experiment vrf ": "vrf experiment vrf --folds 0 --workers 1 ",  # one fold of ten
         "vrf annotate films ": "vrf annotate films --port 0 ",  # another program may have the default port
+        "vrf annotate own ": "vrf annotate own --port 0 ",
         "accelerate launch ": "accelerate launch --main_process_port 0 ",  # likewise
         # The stand-in site has its own recipes, and needs no pause between requests.
         "vrf download official ": f"vrf download official --annotations {release} --site {site} --pause 0 ",
@@ -193,6 +200,8 @@ def test_the_readme_works_when_it_is_typed_from_top_to_bottom(tmp_path, hub, sit
     folder = tmp_path / "empty"
     folder.mkdir()
     replacements = substitutions(*site)
+    (folder / "recipe.txt").write_text(OWN_RECIPE, encoding="utf-8")
+    make_video(folder / "film.mp4", 40)
     typist = Typist(folder, newcomer(hub, tmp_path / "home"), replacements)
     for block in find_blocks(README):
         if block.language in ("sh", "python"):

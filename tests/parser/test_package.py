@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = {"ingredients": "きゅうり 1本", "instructions": ["きゅうりを薄く切ります。", ["混ぜ", "ま", "す", "。"]]}
 CODE = {
     *("configuration_rfg.py", "encoding_rfg.py", "decoding_rfg.py", "scoring_rfg.py", "modeling_rfg.py"),
-    *("segmentation_rfg.py", "processing_rfg.py", "package_rfg.py", "parsing_rfg.py"),
+    *("segmentation_rfg.py", "plaintext_rfg.py", "processing_rfg.py", "package_rfg.py", "parsing_rfg.py"),
     *("package_hub.py", "vocabulary_hub.py"),
 }
 

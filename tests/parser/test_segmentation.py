@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recipeflow.language.japanese import normalise
-from segmentation_rfg import normalise_line, split_line, split_text
+from segmentation_rfg import normalise_line, split_line
 
 
 def words(text: str, language: str) -> list[str]:
@@ -71,11 +71,3 @@ def test_text_of_another_language_is_refused(text, language, message):
 def test_control_characters_count_as_spaces():
     assert words("Mix\x00 the\x07\x1b flour\x7f.", "en") == ["Mix", "the", "flour", "."]
     assert words("塩\x00を\x07振る", "ja") == ["塩", "を", "振", "る"]
-
-
-def test_headings_begin_sections():
-    text = "Ingredients:\n2 eggs\n\nsalt\nMethod\nBoil the eggs.\n"
-    assert split_text(text) == (["2 eggs", "salt"], ["Boil the eggs."])
-    assert split_text("作り方\n茹でる\n材料\n卵") == (["卵"], ["茹でる"])
-    assert split_text("Boil.\nPeel.") == ([], ["Boil.", "Peel."])
-    assert split_text(" \n") == ([], [])

@@ -6,6 +6,7 @@ import { element, replaceContent } from "/shared/dom.js";
 import { getJson, layerPath } from "./api.js";
 import { ConflictBanner } from "./conflicts.js";
 import { describeOperation, describeProblem, describeRefusal } from "./describe.js";
+import { FilmPanel } from "./film_panel.js";
 import { Guide } from "./guide.js";
 import { Guidelines } from "./guidelines.js";
 import { openHelp } from "./help.js";
@@ -63,6 +64,9 @@ export class Editor {
     session.onEffects = (effects) => this.showEffects(effects);
     this.redraw = () => !this.closed && this.draw();
     this.guidelines = new Guidelines(() => this.makeRoom());
+    this.film = this.view.frames
+      ? null
+      : new FilmPanel(session.recipe, app.server.editing, (frames) => this.takeFrames(frames));
     this.keys = (event) => this.onKey(event);
     document.addEventListener("keydown", this.keys);
     this.drawFrame(route);
@@ -126,6 +130,7 @@ export class Editor {
         this.conflict.element,
         hasText(view) ? null : element("p", { class: "notice textless-notice" }, t("textless")),
         this.notices.element,
+        this.film?.element ?? null,
         this.place,
       ),
     );
@@ -148,8 +153,19 @@ export class Editor {
     this.makeRoom();
     document.title = `${this.view.title ?? this.view.id} · ${t(`step.${route.step}`)}`;
     this.draw();
+    this.film?.offer(route.step === "frames");
     if (this.step instanceof FlowsStep) this.step.opened();
     if (route.at) this.step.goTo(route.at);
+  }
+
+  /** The frames of a film that was uploaded or sampled while this page was open. */
+  takeFrames(frames) {
+    this.film?.close();
+    this.film?.element.remove();
+    this.film = null;
+    this.session.takeFrames(frames);
+    this.notices.show(t("film.ready"));
+    if (this.stepName === "frames") this.openStep({ ...this.app.route, step: "frames" });
   }
 
   /** The place of the step, with a column for the guidelines while they are open. */
@@ -294,6 +310,7 @@ export class Editor {
   close() {
     this.closed = true;
     document.removeEventListener("keydown", this.keys);
+    this.film?.close();
     this.step.close();
     this.session.close();
   }

@@ -1,9 +1,11 @@
 // The interface in English.
 
+import { englishOwn } from "./english_own.js";
 import { englishReview } from "./english_review.js";
 
 export const english = {
   ...englishReview,
+  ...englishOwn,
   "site.name": "Visual Recipe Flow",
   "site.task": "Annotation",
   "language.switch": "日本語",
@@ -96,8 +98,6 @@ export const english = {
   "export.brat": "brat standoff (zip)",
   "export.done": "Only finished recipes",
   "import.title": "Import",
-  "import.text": "Plain text",
-  "import.text.why": "The text is normalised and split into words; nothing is annotated yet.",
   "import.id": "Id of the recipe",
   "import.name": "Title",
   "import.release": "Release folder",

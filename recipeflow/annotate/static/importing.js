@@ -1,4 +1,4 @@
-// Importing plain text or a release folder.
+// Importing a release folder.
 
 import { element, replaceContent } from "/shared/dom.js";
 
@@ -37,39 +37,8 @@ export function openImport(app) {
   };
   openDialog(
     t("import.title"),
-    element("div", { class: "import-forms" }, textForm(send), releaseForm(send, result)),
+    element("div", { class: "import-forms" }, releaseForm(send, result)),
     result,
-  );
-}
-
-function textForm(send) {
-  /** @type {(name: string, label: string, kind?: "input" | "textarea") => HTMLElement[]} */
-  const field = (name, label, kind = "input") => {
-    const input = element(kind, {
-      id: `import-${name}`,
-      name,
-      required: true,
-      ...(kind === "input" ? { type: "text" } : { rows: 4 }),
-    });
-    return [element("label", { for: `import-${name}` }, label), input];
-  };
-  const fields = [
-    field("id", t("import.id")),
-    field("title", t("import.name")),
-    field("ingredients", t("section.ingredients"), "textarea"),
-    field("instructions", t("section.instructions"), "textarea"),
-  ];
-  const submit = (event) => {
-    event.preventDefault();
-    send("/api/import/text", Object.fromEntries(new FormData(event.target)));
-  };
-  return element(
-    "form",
-    { class: "stack", on: { submit } },
-    element("h3", {}, t("import.text")),
-    element("p", { class: "soft" }, t("import.text.why")),
-    fields,
-    element("div", {}, element("button", { class: "primary" }, t("import.go"))),
   );
 }
 

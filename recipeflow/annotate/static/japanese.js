@@ -1,9 +1,11 @@
 // The interface in Japanese.
 
+import { japaneseOwn } from "./japanese_own.js";
 import { japaneseReview } from "./japanese_review.js";
 
 export const japanese = {
   ...japaneseReview,
+  ...japaneseOwn,
   "site.name": "Visual Recipe Flow",
   "site.task": "アノテーション",
   "language.switch": "English",
@@ -94,8 +96,6 @@ export const japanese = {
   "export.brat": "brat スタンドオフ形式(zip)",
   "export.done": "完了したレシピのみ",
   "import.title": "取り込み",
-  "import.text": "テキスト",
-  "import.text.why": "正規化して単語に区切ります。タグはまだ付きません。",
   "import.id": "レシピの ID",
   "import.name": "題名",
   "import.release": "リリースフォルダ",

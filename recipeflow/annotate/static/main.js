@@ -11,6 +11,7 @@ import { AgreementPage } from "./page_agreement.js";
 import { DifferencesPage } from "./page_differences.js";
 import { openGuide } from "./guide.js";
 import { language, learnNames, setLanguage, t } from "./language.js";
+import { NewPage } from "./page_new.js";
 import { RecipesPage } from "./page_recipes.js";
 import { followRoutes } from "./routes.js";
 
@@ -25,6 +26,7 @@ const PAGES = {
   guide: openGuide,
   find: FindPage,
   times: TimesPage,
+  new: NewPage,
 };
 
 /**

@@ -8,12 +8,13 @@ import { openImport } from "./importing.js";
 import { t } from "./language.js";
 import { countUnsent, sendLeftovers } from "./outbox.js";
 import { whenReleased } from "./pressing.js";
-import { agreementAddress, editorAddress, goTo, link, recipesAddress } from "./routes.js";
+import { agreementAddress, editorAddress, goTo, link, newAddress, recipesAddress } from "./routes.js";
 import { recipeMenu } from "./recipe_menu.js";
 import { reviewLinks } from "./review_links.js";
 import { topBar } from "./shell.js";
 
 const KEPT = "vrf-annotator";
+const LOOK_AGAIN = 2000;
 
 /** @import { App, Page, Route } from "./types.js" */
 
@@ -90,7 +91,7 @@ class Recipes {
   }
 
   draw() {
-    document.title = `${t("recipes.title", { release: this.app.server.release })} · ${this.layer}`;
+    document.title = `${this.title()} · ${this.layer}`;
     const search = element("input", {
       type: "search",
       placeholder: t("recipes.search"),
@@ -116,15 +117,40 @@ class Recipes {
         element(
           "div",
           { class: "row spread" },
-          element("h1", {}, t("recipes.title", { release: this.app.server.release })),
+          element("h1", {}, this.title()),
           this.tools(),
         ),
         this.edited,
-        element("div", { class: "row spread" }, element("p", { class: "soft" }, this.totals()), search),
-        element("table", { class: "recipes panel" }, element("thead", {}, element("tr", {}, heads, more)), this.body),
+        this.listing.recipes.length
+          ? [
+              element("div", { class: "row spread" }, element("p", { class: "soft" }, this.totals()), search),
+              element(
+                "table",
+                { class: "recipes panel" },
+                element("thead", {}, element("tr", {}, heads, more)),
+                this.body,
+              ),
+            ]
+          : this.nothingYet(),
       ),
     );
     this.fillRows();
+  }
+
+  title() {
+    const { release } = this.app.server;
+    return release ? t("recipes.title", { release }) : t("recipes.title.own");
+  }
+
+  nothingYet() {
+    if (!this.app.server.editing) return element("p", { class: "panel" }, t("recipes.empty.annotator"));
+    return element(
+      "section",
+      { class: "panel stack nothing-yet" },
+      element("h2", {}, t("recipes.empty")),
+      element("p", {}, t("recipes.empty.why")),
+      element("div", {}, link(newAddress(this.layer), { class: "button primary" }, t("recipes.add"))),
+    );
   }
 
   annotatorChoice() {
@@ -153,7 +179,12 @@ class Recipes {
       "div",
       { class: "row" },
       link(`/guide?layer=${encodeURIComponent(this.layer)}`, { class: "button" }, t("recipes.guide")),
-      element("button", { type: "button", on: { click: () => openImport(this.app) } }, t("recipes.import")),
+      this.app.server.editing
+        ? [
+            link(newAddress(this.layer), { class: "button" }, t("recipes.add")),
+            element("button", { type: "button", on: { click: () => openImport(this.app) } }, t("recipes.import")),
+          ]
+        : null,
       this.exportMenu(),
       ...reviewLinks(this.layer),
       agreement,
@@ -195,6 +226,16 @@ class Recipes {
     );
     const nothing = element("tr", {}, element("td", { colspan: 6 }, t("recipes.none")));
     replaceContent(this.body, rows.length ? rows.map((row) => this.row(row, unsent.get(row.id) ?? 0)) : nothing);
+    clearTimeout(this.timer);
+    if (rows.some(isBusy)) this.timer = setTimeout(() => this.lookAgain(), LOOK_AGAIN);
+  }
+
+  /** While films are sampled. */
+  async lookAgain() {
+    const listing = await getJson(`${layerPath(this.layer)}/recipes`).catch(() => null);
+    if (this.closed) return;
+    this.listing = listing ?? this.listing;
+    whenReleased(this.refill);
   }
 
   row(row, unsent) {
@@ -207,9 +248,7 @@ class Recipes {
     const cells = {
       words: t("recipes.words.count", row),
       flows: t("recipes.flows.count", row),
-      frames: row.frames
-        ? t("recipes.frames.count", { set: row.objects_set, objects: row.objects })
-        : t("recipes.noframes"),
+      frames: framesSentence(row),
     };
     const steps = Object.entries(cells).map(([step, text]) =>
       element(
@@ -237,7 +276,13 @@ class Recipes {
       ),
       steps,
       element("td", { class: "soft" }, row.pending + row.accepted ? t("recipes.suggested.count", row) : "–"),
-      element("td", {}, recipeMenu(row, this.layer, (sentence, edit) => this.showEdit(sentence, edit))),
+      element(
+        "td",
+        {},
+        this.app.server.editing
+          ? recipeMenu(row, this.layer, (sentence, edit) => this.showEdit(sentence, edit))
+          : null,
+      ),
     );
   }
 
@@ -264,6 +309,18 @@ class Recipes {
 
   close() {
     this.closed = true;
+    clearTimeout(this.timer);
     for (const box of this.leftovers) box.close();
   }
+}
+
+function isBusy({ film }) {
+  return film.state === "waiting" || film.state === "sampling";
+}
+
+function framesSentence(row) {
+  if (isBusy(row)) return t("recipes.film.busy", row.film);
+  if (row.film.state === "failed" && !row.frames) return t("recipes.film.failed");
+  if (!row.frames) return t("recipes.noframes");
+  return t("recipes.frames.count", { set: row.objects_set, objects: row.objects });
 }

@@ -29,7 +29,7 @@ export function readRoute(location) {
     return { ...common, page: "editor", recipe: parts[1], step: STEPS.includes(parts[2]) ? parts[2] : "words" };
   }
   if (parts[0] === "differences" && parts[1]) return { ...common, page: "differences", recipe: parts[1] };
-  if (["agreement", "guide", "find", "times"].includes(parts[0])) return { ...common, page: parts[0] };
+  if (["agreement", "guide", "find", "times", "new"].includes(parts[0])) return { ...common, page: parts[0] };
   return { ...common, page: "recipes" };
 }
 
@@ -65,6 +65,10 @@ export function placeAddress(recipe, step, layer, at) {
 
 export function findAddress(layer, query = {}) {
   return `/find?${new URLSearchParams({ layer, ...query })}`;
+}
+
+export function newAddress(layer) {
+  return `/new?layer=${encodeURIComponent(layer)}`;
 }
 
 export function timesAddress(layer) {

@@ -5,7 +5,7 @@ import { documentPath, getJson } from "./api.js";
 import { Outbox } from "./outbox.js";
 import { predict } from "./predict.js";
 
-/** @import { AnnotatedDocument, Answer, Operation, QueuedOperation } from "./types.js" */
+/** @import { AnnotatedDocument, Answer, Frames, Operation, QueuedOperation } from "./types.js" */
 /** @import { Refusal } from "./api.js" */
 
 /**
@@ -100,6 +100,12 @@ export class Session {
     }
     this.predictAgain();
     this.onChange();
+  }
+
+  /** @param {Frames} frames Of a film whose frames have appeared. */
+  takeFrames(frames) {
+    this.confirmed = { ...this.confirmed, frames };
+    this.changed();
   }
 
   predictAgain() {

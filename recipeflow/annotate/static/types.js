@@ -24,6 +24,10 @@
  * @typedef {{ count: number, numbers: number[], interval: number, width: number, height: number, stamp: string,
  *   sheets: Sheets }} Frames
  *
+ * @typedef {{ state: "none" | "waiting" | "sampling" | "ready" | "failed", frames: number, of: number,
+ *   reason: string | null, notes: string[], received: number, size: number, view: Frames | null }} FilmState How far
+ *   the film of a recipe is: bytes that have arrived, frames that are sampled.
+ *
  * @typedef {{ key: string, kind: "entity" | "flow" | "image", item: any }} Item One decision of an annotation.
  * @typedef {Item & { origin: string, state: "pending" | "rejected", clash: string | null }} Suggestion
  *
@@ -66,6 +70,8 @@
  * @property {{ name: string, kind: string }[]} layers
  * @property {string | null} annotator
  * @property {boolean} curating
+ * @property {boolean} editing Whether recipes may be added, changed and deleted.
+ * @property {number} recipes How many there are.
  * @property {string[]} origins
  * @property {string} language The code of the language that the recipes are written in.
  * @property {Record<string, string>} tags Their English names by tag, in the paper's order.

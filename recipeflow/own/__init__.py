@@ -1,0 +1,1 @@
+"""Your own recipes: plain text and films to a release folder."""
