@@ -200,10 +200,10 @@ def test_a_video_of_the_release_is_sampled_next_to_the_database_only(tmp_path, f
     with Store(tmp_path / "work.db") as store:
         workspace = Workspace(store, tmp_path / "release")
         workspace.import_folder(tmp_path / "release")
-        assert workspace.sample_films() == ["egg"]
+        assert workspace.recipe_films.sample_missing() == ["egg"]
         wait_for(workspace.films, "egg")
         assert workspace.film("egg").numbers == (1, 2, 3, 4)
-        assert workspace.sample_films() == []
+        assert workspace.recipe_films.sample_missing() == []
         assert sorted(path.relative_to(tmp_path) for path in (tmp_path / "release").rglob("*")) == before
 
 
