@@ -34,10 +34,12 @@ _SECTIONS = {name: section for section, names in HEADINGS.items() for name in na
 _PEOPLE = re.compile(r"(?:\(.*\)|for \d.*|serves \d.*|[\d~〜-]+ ?(?:人分|人前|servings?))$")
 _TITLE = re.compile(r"(?:title|recipe|name|タイトル|料理名|レシピ名)\s*[:：]\s*(.+)", re.IGNORECASE)
 _ABOUT = re.compile(
-    r"(?:serves|servings|yield|makes|prep|cook|total|prep time|cook time|cooking time|total time|調理時間|分量)\b.*"
-    r"|[\d~〜-]+ ?(?:人分|人前)|約?\d+ ?分",
+    r"(?:serves|servings|makes|yields?)\s*:?\s*\d.{0,30}"
+    r"|(?:prep|preparation|cook|cooking|total|active)(?: time)?\s*[:：].{0,30}"
+    r"|(?:調理時間|分量|人数)\s*[:：]?.{0,20}|[\d~〜-]+ ?(?:人分|人前)|約?\d+ ?分",
     re.IGNORECASE,
 )
+"""Lines about the whole recipe, such as "Serves 4", which are no step."""
 
 _FRONT_MATTER = re.compile(r"\A---\s*\n.*?\n---\s*\n", re.DOTALL)
 _TITLE_LINE = re.compile(r"^title:.*\n", re.MULTILINE)
@@ -152,6 +154,7 @@ def _split_at_headings(rows: Sequence[_Row]) -> tuple[list[_Row], _Parts, set[in
 
 def _place_rest(rest: list[_Row], known: set[int], parts: _Parts) -> None:
     """Find the sections that no heading begins, in the lines before the first one or in the other section."""
+    parts[OTHER].extend(row for row in rest if _ABOUT.fullmatch(row.text))
     rest = [row for row in rest if not _ABOUT.fullmatch(row.text)]
     if INGREDIENTS in known and INSTRUCTIONS in known:
         parts[OTHER][:0] = rest  # a description

@@ -123,7 +123,7 @@ class FilmApi:
 
     def _check_free(self, recipe_id: str, name: str) -> None:
         """Refuse a film where one is in use: frames that were chosen would show something else."""
-        if self.films.state(name).is_busy or self.api.workspace.has_fixed_film(recipe_id):
+        if self.films.state(name).is_busy or self.api.workspace.recipe_films.is_fixed(recipe_id):
             reason = "expected a recipe without a film, or whose film nobody has used yet, found one that is in use"
             raise ApiError(409, "has_film", f"{reason}; add the recipe again under another id")
 

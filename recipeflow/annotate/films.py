@@ -15,7 +15,7 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Queue
@@ -124,7 +124,8 @@ class Films:
                 self.thread.start()
 
     def _run(self) -> None:
-        # Inherited by the process that decodes: Ctrl-C stops the server, which then stops it.
+        resource_tracker.ensure_running()  # which unblocks signals when it is started
+        # Inherited by the process that decodes: Ctrl-C stops the server, and that ends it without a traceback.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         while True:
             task = self.tasks.get()

@@ -17,21 +17,21 @@ from recipeflow.annotate.content import words_of
 from recipeflow.annotate.database import Notes
 from recipeflow.annotate.division import follow_division
 from recipeflow.annotate.document import STEPS, Document, LineWords, annotated_document, blank_document, spaces_of
-from recipeflow.annotate.films import Films, films_folder
+from recipeflow.annotate.films import Films
 from recipeflow.annotate.history import History
 from recipeflow.annotate.items import Item, list_items
 from recipeflow.annotate.note_files import read_notes
+from recipeflow.annotate.recipe_films import RecipeFilms
 from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
 from recipeflow.annotate.uploads import LARGEST
 from recipeflow.annotate.views import changing_view, fixed_view, progress, words_view
-from recipeflow.download.frames import VIDEO
 from recipeflow.errors import RefusedError, ReleaseProblem, UsageError
 from recipeflow.own.text import recipe_from_text
 from recipeflow.release import Scheme, read_scheme, scan_release
 from recipeflow.release.parsing import ANNOTATIONS, id_problem
 from recipeflow.release.recipe import Line, Recipe
-from recipeflow.release.recipe_files import TEXTS, read_text, recipe_folder
-from recipeflow.web.pictures import Film, Pictures, read_film
+from recipeflow.release.recipe_files import TEXTS, read_text
+from recipeflow.web.pictures import Film, Pictures
 
 _LAYER_NAME = re.compile(r"[\w-][\w.-]{0,39}")
 
@@ -79,6 +79,7 @@ class Workspace:
         self.progress: dict[tuple[str, str], tuple[Document, dict[str, Any]]] = {}
         self.about: dict[str, dict[str, Any]] = {}
         self.films = Films(store.path, self.about.clear, largest_film)
+        self.recipe_films = RecipeFilms(store, release, self.films)
         self.fixed = self.blind = False
 
     @property
@@ -283,32 +284,7 @@ class Workspace:
 
     def film(self, recipe_id: str) -> Film | None:
         """The frames of a recipe."""
-        return None if id_problem(recipe_id) is not None else self._film_in(self.store.folder_of(recipe_id))
-
-    def _film_in(self, name: str) -> Film | None:
-        """The release's own frames of a recipe, else those that were sampled here."""
-        own = None if self.release is None else read_film(recipe_folder(self.release, name) / "frames")
-        return own or read_film(self.films.frames(name))
-
-    def has_fixed_film(self, recipe_id: str) -> bool:
-        """Whether the film of a recipe must stay: it is the release's, or its frames are annotated."""
-        film, name = self.film(recipe_id), self.store.folder_of(recipe_id)
-        if film is None:
-            return False
-        documents = (self.store.history(recipe_id, layer).document for layer in self.store.layers())
-        return film.folder != self.films.frames(name) or any(document.recipe.used_frames for document in documents)
-
-    def sample_films(self) -> list[str]:
-        """Sample, in the background, every video whose frames are missing; return these recipes."""
-        folders = [*filter(None, [self.release]), films_folder(self.store.path)]
-        found = []
-        for recipe_id in self.store.recipe_ids():
-            name = self.store.folder_of(recipe_id)
-            home = next((folder for folder in folders if (recipe_folder(folder, name) / VIDEO).is_file()), None)
-            if home is not None and self._film_in(name) is None:
-                self.films.sample(home, name)
-                found.append(recipe_id)
-        return found
+        return None if id_problem(recipe_id) is not None else self.recipe_films.film(recipe_id)
 
     def suggestions(self, document: Document, layer: Layer) -> dict[str, dict[str, Item]]:
         """The suggestions for a document, by origin and key, for its words, without the annotator's own work."""

@@ -93,7 +93,7 @@ def annotate(
         for source in suggest or ():
             _print_skipped(workspace.suggest(source).skipped)
         workspace.films.uploads.clean_up()
-        if waiting := workspace.sample_films():
+        if waiting := workspace.recipe_films.sample_missing():
             output.print(f"sampling films in the background: {', '.join(waiting)}", markup=False, soft_wrap=True)
         site = {"host": host, "port": port}
         if people:

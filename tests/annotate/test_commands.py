@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from recipeflow.annotate.store import Store
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.cli import app
-from recipeflow.errors import DatabaseError, DatabaseInUseError, UsageError
+from recipeflow.errors import DatabaseError, DatabaseInUseError, ReleaseProblem, UsageError
 from recipeflow.release import check_release, read_release, release_fingerprint
 from tests.annotate.serving import AnnotationServer
 from tests.making import RECIPES, TEA, make_release
@@ -68,12 +68,19 @@ def test_what_is_printed(release, tmp_path):
         vrf("annotate-export", db, tmp_path / "out", "--layer", "alice", "--format", "docx")
     with Store(db), pytest.raises(DatabaseInUseError, match="stop it first"):
         vrf("annotate-import", db, release)
-    with pytest.raises(UsageError, match="expected recipes"):
-        vrf("annotate", "--db", tmp_path / "empty.db", "--no-browser")
     with pytest.raises(UsageError, match=r"guidelines in .*missing.md, found: No such file"):
         vrf("annotate", release, "--db", db, "--guidelines", tmp_path / "missing.md", "--no-browser")
     with pytest.raises(UsageError, match="expected the database outside"):
         vrf("annotate", release, "--db", release / "annotations.db", "--no-browser")
+
+
+def test_it_starts_with_an_empty_folder(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with AnnotationServer(tmp_path / "empty", tmp_path / "work.db", "--annotator", "alice") as server:
+        assert server.get("/api/layers/alice/recipes")["recipes"] == []
+        assert server.get("/api/session")["editing"] is True
+    with pytest.raises(ReleaseProblem, match="found no such file"):
+        vrf("annotate", tmp_path / "nowhere", "--db", tmp_path / "other.db", "--no-browser")
 
 
 def test_a_port_that_is_taken_is_reported(release, tmp_path):

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 import urllib.error
 from pathlib import Path
@@ -16,8 +18,9 @@ from recipeflow.annotate.uploads import FORGOTTEN, Uploads
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.download.frames import Job
 from recipeflow.errors import ConflictingUploadError, RefusedError
+from recipeflow.own.making import Source, make_release
 from recipeflow.release import read_release
-from tests.annotate.serving import Client, LocalServer
+from tests.annotate.serving import ROOT, Client, LocalServer
 from tests.download.filming import make_video, read_numbers
 
 TEXT = "Egg\n\nIngredients\n2 eggs\n\nMethod\n1. Boil the eggs.\n"
@@ -200,11 +203,27 @@ def test_a_video_of_the_release_is_sampled_next_to_the_database_only(tmp_path, f
     with Store(tmp_path / "work.db") as store:
         workspace = Workspace(store, tmp_path / "release")
         workspace.import_folder(tmp_path / "release")
-        assert workspace.sample_films() == ["egg"]
+        assert workspace.recipe_films.sample_missing() == ["egg"]
         wait_for(workspace.films, "egg")
         assert workspace.film("egg").numbers == (1, 2, 3, 4)
-        assert workspace.sample_films() == []
+        assert workspace.recipe_films.sample_missing() == []
         assert sorted(path.relative_to(tmp_path) for path in (tmp_path / "release").rglob("*")) == before
+
+
+def test_ctrl_c_while_a_film_is_sampled_prints_no_traceback(tmp_path, film):
+    text = tmp_path / "egg.txt"
+    text.write_text(TEXT)
+    (tmp_path / "egg.mp4").write_bytes(film)
+    make_release(tmp_path / "mine", [Source(text, tmp_path / "egg.mp4")])
+    command = [sys.executable, "-m", "recipeflow.cli", "annotate", str(tmp_path / "mine"), "--no-browser"]
+    command += ["--db", str(tmp_path / "work.db"), "--port", "0", "--annotator", "alice"]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True, **streams) as process:
+        printed = [process.stdout.readline() for _ in range(3)]
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the process that decodes, too
+        rest, _ = process.communicate(timeout=PATIENCE)
+    assert printed[0] == "sampling films in the background: egg\n"
+    assert (rest, process.returncode) == ("", 0)
 
 
 def wait_for(films: Films, name: str) -> FilmState:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from recipeflow.errors import SegmenterError
 from recipeflow.language import english, japanese
-from recipeflow.language.languages import find_language, is_spaced, join_words, language_name
+from recipeflow.language.languages import find_language, guess_language, is_spaced, join_words, language_name
 from segmentation_rfg import UNSPACED
 
 
@@ -77,3 +77,19 @@ def test_codes():
     assert find_language("en-GB").code == "en"
     assert (is_spaced("en-GB"), is_spaced("ja"), is_spaced("zh-Hant")) == (True, False, False)
     assert (language_name("en-GB"), language_name("fr")) == ("English", "fr")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("卵を茹でる。", "ja"), ("Boil the eggs.", "en"), ("Chop. Fry.", "en"), ("ゆで卵 boiled egg with salt", "ja")],
+)
+def test_the_language_of_a_text_is_told(text, code):
+    assert guess_language(text) == code
+
+
+@pytest.mark.parametrize(
+    "text", ["把鸡蛋煮熟", "Сварить яйца", "Couper les tomates et mélanger avec un peu de sel fin"]
+)
+def test_a_language_that_is_not_certain_is_asked_for(text):
+    with pytest.raises(SegmenterError, match="name its language"):
+        guess_language(text)

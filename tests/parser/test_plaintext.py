@@ -1,10 +1,13 @@
 """Title, ingredients and instructions in the text that people paste: with headings, with marks only, with neither."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from plaintext_rfg import read_plain_text
+from recipeflow.kitchen.cooking import devise_recipe
 
 MARKDOWN = """---
 title: "Greek salad"
@@ -98,6 +101,36 @@ def test_headings_marks_and_looks_decide(text, title, ingredients, instructions)
     found = read_plain_text(text)
     assert (found.title, found.ingredients, found.instructions) == (title, ingredients, instructions)
     assert found.left_out == []
+
+
+def test_steps_that_begin_like_a_remark_stay_and_remarks_are_listed():
+    found = read_plain_text("Rice\n\nServes 4\nCook time: 20 min\n1 cup rice\n\nCook for 5 minutes.\nTotal it up.")
+    assert (found.title, found.ingredients) == ("Rice", ["1 cup rice"])
+    assert found.instructions == ["Cook for 5 minutes.", "Total it up."]
+    assert found.left_out == ["Serves 4", "Cook time: 20 min"]
+
+
+LAYOUTS = {
+    "headings": lambda title, needed, steps: [title, "", "材料", *needed, "", "作り方", *steps],
+    "gaps": lambda title, needed, steps: [title, "", *needed, "", *steps],
+    "nothing": lambda title, needed, steps: [title, *needed, *steps],
+    "no numbers": lambda title, needed, steps: [title, *needed, *(step.partition("．")[2] for step in steps)],
+    "bullets": lambda title, needed, steps: [f"# {title}", *(f"- {line}" for line in needed), *steps],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_kitchens_recipes_are_read_without_a_wrong_line(layout):
+    for number in range(30):
+        recipe = devise_recipe(5, number).recipe
+        needed, steps = ([line.text for line in lines] for lines in recipe.sections)
+        found = read_plain_text("\n".join(LAYOUTS[layout](recipe.title, needed, steps)))
+        kept = [step.partition("．")[2] for step in steps] if layout == "no numbers" else steps
+        assert found.title == recipe.title
+        assert [unicodedata.normalize("NFKC", line) for line in (*found.ingredients, *found.instructions)] == [
+            unicodedata.normalize("NFKC", line) for line in (*needed, *kept)
+        ]
+        assert len(found.ingredients) == len(needed) and found.left_out == []
 
 
 @given(st.text(max_size=400))
