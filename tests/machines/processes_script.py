@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from recipeflow.errors import UsageError, VRFError
-from recipeflow.machines import joining, waiting
+from recipeflow.machines import joining, silence, waiting
 from recipeflow.machines.joining import check_same, check_shared
 from recipeflow.machines.processes import decide_in_main, do_in_all, join_processes, wait_for_everyone
 
@@ -56,7 +56,7 @@ def die(rank: int) -> str:
 
 
 def main(folder: Path) -> None:
-    waiting.BEAT, waiting.SILENCE, joining.VISIBLE_WITHIN = 0.5, 5.0, 1.0
+    waiting.BEAT, silence.SILENCE, joining.VISIBLE_WITHIN = 0.5, 5.0, 1.0
     own = folder / f"machine-{RANK}"
     tasks = {
         "main decides": lambda: decide_in_main(lambda: work_for(0, f"of {RANK}")),

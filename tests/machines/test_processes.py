@@ -82,7 +82,7 @@ def test_a_folder_that_is_not_shared_is_named_everywhere(told):
 
 def test_a_process_that_dies_is_named_and_nobody_waits_for_it(told):
     assert told[0]["death"].startswith(
-        f"LaunchError: expected a sign of life from process 1 on {HOST}, found none for 5 seconds; its error is in"
+        f"LaunchError: expected a sign of life from process 1 on {HOST}, found none for 5 seconds; its error, if"
     )
     assert "death" not in told[1]
 

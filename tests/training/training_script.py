@@ -19,6 +19,7 @@ from torch.distributed.tensor import DTensor
 from torch.profiler import ProfilerActivity, profile
 
 from recipeflow.errors import StoppedError, VRFError
+from recipeflow.machines import silence, waiting
 from recipeflow.training import large_batch
 from recipeflow.training import trainer as trainer_module
 from recipeflow.training.loop import make_accelerator
@@ -142,6 +143,8 @@ def main(task: str, output: Path) -> None:
         kind = KilledTrainer
         KilledTrainer.number = getattr(signal, name)
         KilledTrainer.last, KilledTrainer.process = map(int, place.split(":"))
+    if task.startswith("SIGSTOP"):
+        waiting.BEAT, silence.LOOK, silence.SILENCE = 0.5, 0.5, 8.0
     is_second = os.environ.get("RANK") == "1"
     if task == "long":
         kind, config = LongTrainer, replace(config, epochs=100_000, checkpoint_every=0)
