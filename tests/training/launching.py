@@ -18,6 +18,9 @@ from tests.docs.documents import find_blocks, split_command
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("training_script.py")
 
+UNNEEDED = {"datasets", "gradio", "matplotlib", "networkx", "pandas", "ray", "sklearn", "tensorboard"}
+"""Libraries that would cost every training process memory and time, for nothing."""
+
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.training.training_script"])
 """A server that has imported torch once: a process forked from it starts at once."""
@@ -97,7 +100,10 @@ def _do_command(arguments: Sequence[object], version: str | None) -> None:
     recipeflow.__version__ = version or recipeflow.__version__
     joining.VISIBLE_WITHIN = 1.0
     sys.argv = ["vrf", *map(str, arguments)]
-    main()
+    try:
+        main()
+    finally:
+        print("imported for nothing:", sorted(UNNEEDED & set(sys.modules)))
 
 
 def start_launcher(*command: object, config: str, cpu: bool = True) -> subprocess.Popen:

@@ -43,7 +43,7 @@ def train(folder: Path, *files: Path) -> list[object]:
     return command("train", *files, "--out", folder / "run", "--recipes-per-batch", 2)
 
 
-def assert_refused(commands: list[list[object]], *found: str, versions: tuple[str | None, ...] = (None, None)) -> None:
+def assert_refused(commands: list[list[object]], *found: str, versions: tuple[str | None, ...] = (None, None)) -> str:
     """Both machines name the second one, and what is different there."""
     ended = run_vrf(*commands, versions=versions)
     assert ended.codes == [1, 1], ended.stderr
@@ -51,6 +51,7 @@ def assert_refused(commands: list[list[object]], *found: str, versions: tuple[st
         assert "LaunchError: expected" in printed and "Traceback" not in printed
         for part in found:
             assert part in printed
+    return ended.stderr
 
 
 def test_other_weights_and_another_version_of_the_code(table, other, tmp_path):
@@ -58,7 +59,8 @@ def test_other_weights_and_another_version_of_the_code(table, other, tmp_path):
     found = f"process 1 on {HOST} has code '9.9", f"process 1 on {HOST} has weights 'backbone.pth, SHA-256 "
     for start in (lambda *files: train(tmp_path, *files), lambda *files: command("features", *files)):
         commands = [start(table.folder, source.weights, cache) for source in (table, other)]
-        assert_refused(commands, *found, versions=(None, "9.9"))
+        printed = assert_refused(commands, *found, versions=(None, "9.9"))
+        assert printed.count("imported for nothing: []") == 2
     assert all_files(tmp_path) == {}, "nothing was begun"
 
 

@@ -27,9 +27,7 @@ from recipeflow.training.runs import prepare_run
 from recipeflow.training.settings import PRESETS, TrainingConfig
 from recipeflow.training.trainer import VRFTrainer
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
-
-UNNEEDED = {"datasets", "gradio", "matplotlib", "networkx", "pandas", "ray", "sklearn", "tensorboard"}
-"""Libraries that would cost every training process memory and time, for nothing."""
+from tests.training.launching import UNNEEDED
 
 FSDP = Path(__file__).parents[2] / "docs" / "accelerate" / "fsdp.yaml"
 CONFIG = TrainingConfig(epochs=3, learning_rate=1e-3, schedule="cosine", warmup=0.1, checkpoint_every=1)
