@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,6 +26,9 @@ from recipeflow.cli.shared import (
     resumable,
 )
 from recipeflow.training.saved_model import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from configuration_vrf import VRFConfig
 
 PresetOption = Annotated[str, typer.Option(help="Training settings: paper, fast or best.")]
 ContextOption = Annotated[
@@ -190,7 +194,6 @@ def train(
         from recipeflow.hub import check_push
 
         do_in_all(lambda: check_push(push_to))
-    from recipeflow.hub.model_card import make_default_card
     from recipeflow.training.runs import start_training
 
     quiet_in_pipes()
@@ -205,7 +208,7 @@ def train(
             cache=cache,
             trackers=tuple(tracker or ()),
             announce=announce,
-            make_card=make_default_card,
+            make_card=_make_card,
         )
         trainer.train()
     figures = trainer.last_figures()
@@ -222,6 +225,13 @@ def train(
         from recipeflow.hub import push_model
 
         output.print(push_model(out, push_to).summary(), markup=False, soft_wrap=True)
+
+
+def _make_card(config: VRFConfig, vocabulary: Mapping[str, int]) -> str:
+    """Import what cards need when one is written: 85 MB of each process, and only the main one writes any."""
+    from recipeflow.hub.model_card import make_default_card
+
+    return make_default_card(config, vocabulary)
 
 
 def evaluate(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -130,11 +132,14 @@ def joined(address: str | None, workers: int | None = None) -> AbstractContextMa
 
 def quiet_in_pipes() -> None:
     """Let datasets and transformers draw progress bars only on a terminal."""
-    import datasets
     from transformers.utils import logging
 
     from recipeflow.progress import has_terminal
 
-    if not has_terminal(errors):
-        datasets.disable_progress_bars()
-        logging.disable_progress_bar()
+    if has_terminal(errors):
+        return
+    logging.disable_progress_bar()
+    if loaded := sys.modules.get("datasets"):
+        loaded.disable_progress_bars()
+    else:  # training on features does without it, and without its 57 MB
+        os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")

@@ -18,10 +18,12 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import PartialState
 
+from recipeflow.dataset.folder import PAIRS, DatasetFolder
 from recipeflow.dataset.frames import FrameIndex, read_indexed_frames
 from recipeflow.dataset.opening import DatasetSource, open_dataset
 from recipeflow.errors import BackboneError, UsageError
@@ -41,7 +43,8 @@ from recipeflow.features.shards import ShardWork, compute_on_cluster
 from recipeflow.features.table import FeatureStats, FeatureTable, open_table, open_written
 from recipeflow.features.views import CENTRE, NUMBERS, first_views
 from recipeflow.files import cache_folder
-from recipeflow.machines.joining import check_shared
+from recipeflow.machines.code_version import code_version
+from recipeflow.machines.joining import check_same, check_shared
 from recipeflow.machines.processes import decide_in_main, device_of, do_in_all, join_processes
 from recipeflow.machines.ray_cluster import RayCluster
 from recipeflow.progress import progress_bar
@@ -91,13 +94,12 @@ def compute_features(
     """
     started = time.perf_counter()
     _check_options(batch_size, precision, views)
-    origin = weights_origin(backbone, weights)
     state = join_processes()
     device = device or device_of(state)
     root = Path(cache or cache_folder("features"))
-    check_shared(root, "--cache")
+    folder, origin = _agree(dataset, backbone, weights, root, {"precision": precision, "views": views})
     job = _Job(
-        dataset=do_in_all(lambda: open_dataset(dataset)),
+        dataset=folder,
         backbone=backbone,
         weights=weights,
         caches=open_caches(root, backbone, origin, precision),
@@ -134,6 +136,19 @@ def _check_options(batch_size: int | None, precision: str, views: int) -> None:
     if precision not in (AUTO, *PRECISIONS):
         choices = ", ".join((AUTO, *PRECISIONS))
         raise UsageError(f"expected a precision, found {precision!r}; choose one of {choices}")
+
+
+def _agree(
+    dataset: DatasetSource, backbone: str, weights: str | Path, root: Path, options: dict[str, Any]
+) -> tuple[Path, str]:
+    """The folder of the dataset and the origin of the weights; before any work, launched machines are compared."""
+    options |= {"backbone": backbone, "PyTorch": torch.__version__}
+    same = check_same(lambda: {"code": code_version(), "weights": weights_origin(backbone, weights), **options})
+    check_shared(root, "--cache")
+    folder = do_in_all(lambda: open_dataset(dataset))
+    # By their sizes, which takes no time: frames are compared by their content when they are read.
+    check_same(lambda: {f"{PAIRS}/{path.name}": path.stat().st_size for path in DatasetFolder(folder).files()})
+    return folder, same["weights"]
 
 
 @dataclass(frozen=True)

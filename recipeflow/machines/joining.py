@@ -31,6 +31,9 @@ VISIBLE_WITHIN = 20.0
 PATIENCE = 60.0
 """Seconds to wait until it shows a large one."""
 
+SHOWN = 5
+"""Differences that a message lists: two datasets may differ in every file."""
+
 Described = Callable[[], Mapping[str, Any]]
 
 
@@ -59,9 +62,10 @@ def check_same(describe: Described) -> Mapping[str, Any]:
         if other is not None and other.get(name) != expected.get(name)
     ]
     if differences:
+        more = f"; and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
         raise LaunchError(
-            f"expected the same on all machines, found differences: {'; '.join(differences)}. Use the same checkout, "
-            "dataset, weights and options everywhere"
+            f"expected the same on all machines, found differences: {'; '.join(differences[:SHOWN])}{more}. Use the "
+            "same checkout, dataset, weights and options everywhere"
         )
     return expected
 

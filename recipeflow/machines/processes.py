@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import cache
 from multiprocessing import active_children, parent_process
@@ -119,6 +119,11 @@ def wait_for_everyone() -> None:
     """
     if join_processes().num_processes > 1:
         _waiting_room().wait()
+
+
+def watching_processes() -> AbstractContextManager[None]:
+    """While all processes work together: end this one with an error if another is dead, even if nothing shows it."""
+    return _waiting_room().watch() if join_processes().num_processes > 1 else nullcontext()
 
 
 LOST = re.compile(r"gloo/|NCCL|Connection (closed|reset) by peer")

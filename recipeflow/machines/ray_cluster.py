@@ -14,19 +14,20 @@ local cluster listens on the loopback interface only.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import platform
 import socket
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import recipeflow
 from recipeflow.errors import ClusterError, VRFError, WorkerDiedError
@@ -54,6 +55,12 @@ BEFORE_RAY = {
 """Ray reads these when it is imported."""
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's way to stay on 127.0.0.1; without it, every port of a local cluster is open to the network."""
+
+SMALL = 1_000_000
+"""Bytes up to which files of a folder are compared by content."""
+
+Files = list[tuple[str, int, str | None]]
+"""Names, sizes and, where it is known, SHA-256."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -147,10 +154,12 @@ class RayCluster:
     Args:
         ray: The library.
         workers: How many pieces of work to do at a time; ``None`` for as many as fit.
+        required: The files that every node has to have, by the path of their folder.
     """
 
     ray: Any
     workers: int | None = None
+    required: dict[str, Files] = field(default_factory=dict)
 
     @property
     def has_gpus(self) -> bool:
@@ -177,7 +186,8 @@ class RayCluster:
             WorkerDiedError: If a process died every time.
         """
         options = {"num_cpus": 1, "num_gpus": int(gpu and self.has_gpus), "max_retries": RETRIES}
-        task, expected = self.ray.remote(**options)(do_work), _our_code()
+        task = self.ray.remote(**options)(do_work)
+        expected = Expected(_our_code(), dict(self.required))
         waiting, running = iter(items), {}
         while True:
             for item in islice(waiting, (self.workers or WINDOW) - len(running)):
@@ -245,30 +255,41 @@ class RayCluster:
             token.unlink(missing_ok=True)
 
     def require_same(self, path: Path) -> None:
-        """Make sure that all nodes have this file or folder, shared or copied: the same files of the same sizes.
+        """Make sure that all nodes have this file or folder, shared or copied; those that join later are asked, too.
 
         Raises:
             ClusterError: If one does not.
         """
-        self.on_every_node(check_same, str(path.absolute()), list_files(path))
+        place, files = str(path.absolute()), list_files(path)
+        self.on_every_node(check_same, place, files)
+        self.required[place] = files
 
 
 # What runs on the nodes.
 
 
-def do_work(expected: dict[str, str], work: Callable[[Item], Result], item: Item) -> Result:
+class Expected(NamedTuple):
+    """What every node has to have in common with the machine that started the work."""
+
+    code: dict[str, str]
+    files: dict[str, Files]
+
+
+def do_work(expected: Expected, work: Callable[[Item], Result], item: Item) -> Result:
     """A piece of work; the node may have joined after all others were checked."""
-    global _is_checked
-    if not _is_checked:
+    global _checked
+    if _checked != expected:
         try:
-            check_code(expected)
+            check_code(expected.code)
+            for path, files in expected.files.items():
+                check_same(path, files)
         except ClusterError as error:
             raise ClusterError(f"Ray node {socket.gethostname()}: {error}") from None
-        _is_checked = True
+        _checked = expected
     return work(item)
 
 
-_is_checked = False
+_checked: Expected | None = None
 
 
 def check_code(expected: dict[str, str]) -> None:
@@ -311,7 +332,7 @@ def check_visible(token: str, patience: float) -> None:
         time.sleep(min(0.2, patience))
 
 
-def check_same(path: str, expected: Sequence[tuple[str, int]]) -> None:
+def check_same(path: str, expected: Files) -> None:
     """Refuse a node without these files."""
     found = list_files(Path(path))
     if list(expected) != found:
@@ -323,10 +344,22 @@ def check_same(path: str, expected: Sequence[tuple[str, int]]) -> None:
         )
 
 
-def list_files(path: Path) -> list[tuple[str, int]]:
-    """The names and sizes of all files in a folder, or of a file."""
+def list_files(path: Path) -> Files:
+    """The files in a folder, or a file: names and sizes.
+
+    Files of weights have equal sizes whatever the weights are, so a single file has its digest, too, and so have the
+    small ones of a folder, such as the manifest of a dataset, which contains the digest of its rows.
+    """
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return [(str(file.relative_to(path)), file.stat().st_size) for file in files if file.is_file()]
+    return [_describe(file, file.relative_to(path), file == path) for file in files if file.is_file()]
+
+
+def _describe(file: Path, name: Path, is_alone: bool) -> tuple[str, int, str | None]:
+    size = file.stat().st_size
+    if size > SMALL and not is_alone:
+        return str(name), size, None
+    with file.open("rb") as content:
+        return str(name), size, hashlib.file_digest(content, "sha256").hexdigest()
 
 
 # What went wrong there.

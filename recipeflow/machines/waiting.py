@@ -15,19 +15,17 @@ import socket
 import threading
 import time
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from recipeflow.errors import LaunchError
+from recipeflow.machines.silence import Silences, Watch, sign_of, silent_process
 
 if TYPE_CHECKING:
     from torch.distributed import Store
 
 BEAT = 5.0
 """Seconds between two signs of life."""
-
-SILENCE = 40.0
-"""Seconds without one after which a process counts as dead."""
 
 LONGEST_PAUSE = 0.5
 """Seconds between two looks at who has come."""
@@ -59,8 +57,14 @@ class WaitingRoom:
         self.store, self.rank, self.world = store.clone(), rank, world
         self.meetings = 0
         self.hosts: list[str] = []
+        self.asking = store.clone()
         self.store.set(f"host/{rank}", socket.gethostname())
-        threading.Thread(target=_show_life, args=(store.clone(), f"alive/{rank}"), daemon=True).start()
+        self.store.set(sign_of(rank), "")
+        threading.Thread(target=_show_life, args=(store.clone(), sign_of(rank)), daemon=True).start()
+
+    def watch(self) -> Watch:
+        """While all processes work together: end this one if another is dead. They have met before."""
+        return Watch(self.asking, self.rank, self.world, self.host_of)
 
     def wait(self) -> None:
         """Wait until every process has come as often as this one.
@@ -71,7 +75,8 @@ class WaitingRoom:
         from torch.distributed import DistError
 
         try:
-            self._gather("here")
+            with self.watch() if self.rank and self.hosts else nullcontext():  # the first one has the store itself
+                self._gather("here")
             self.hosts = self.hosts or [self.store.get(f"host/{rank}").decode() for rank in range(self.world)]
             if self.rank == 0:
                 self._gather("seen")  # the store ends with this process, and the others still look at it
@@ -87,27 +92,18 @@ class WaitingRoom:
     def _gather(self, what: str) -> None:
         """Leave word that this process is here, or has seen that all are, and wait for that of all others."""
         keys = [f"{what}/{self.meetings}/{rank}" for rank in range(self.world)]
-        seen: dict[int, tuple[bytes, float]] = {}
-        pause = 0.005
+        silences, pause = Silences(), 0.005
         self.store.set(keys[self.rank], "yes")
         while not self.store.check(keys):  # and not store.wait(), which prints a warning whenever it is too early
-            self._check_life([rank for rank, key in enumerate(keys) if not self.store.check([key])], seen)
+            self._check_life([rank for rank, key in enumerate(keys) if not self.store.check([key])], silences, pause)
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _check_life(self, missing: Iterable[int], seen: dict[int, tuple[bytes, float]]) -> None:
-        now = time.monotonic()
+    def _check_life(self, missing: Iterable[int], silences: Silences, since: float) -> None:
         for rank in missing:
-            key = f"alive/{rank}"
-            sign = self.store.get(key) if self.store.check([key]) else b""
-            if rank not in seen or seen[rank][0] != sign:
-                seen[rank] = sign, now
-            elif now - seen[rank][1] > SILENCE:
-                raise LaunchError(
-                    f"expected a sign of life from process {rank} on {self.host_of(rank)}, found none for "
-                    f"{SILENCE:.0f} seconds; its error is in its own output. Start the command again on all "
-                    "machines: it resumes"
-                )
+            sign = self.store.get(sign_of(rank)) if self.store.check([sign_of(rank)]) else b""
+            if silences.is_dead(rank, sign, since):
+                raise silent_process(rank, self.host_of(rank))
 
     def host_of(self, rank: int) -> str:
         """The name of the machine of a process."""

@@ -27,7 +27,12 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from recipeflow.errors import TrainingDivergedError, TrainingInterruptedError, UsageError
 from recipeflow.files import StagedFolder, write_json
-from recipeflow.machines.processes import decide_in_main, join_processes, reporting_lost_processes
+from recipeflow.machines.processes import (
+    decide_in_main,
+    join_processes,
+    reporting_lost_processes,
+    watching_processes,
+)
 from recipeflow.progress import TrainingProgress
 from recipeflow.training.checkpoints import Checkpoints, report_save_errors
 from recipeflow.training.output_folder import ClaimedFolder, FolderKind
@@ -187,7 +192,7 @@ class TrainingLoop(ABC, Generic[Batch]):
             return
         decide_in_main(self.claim.take)
         try:
-            with reporting_lost_processes():
+            with reporting_lost_processes(), watching_processes():
                 self._run_in(self.output, self.checkpoints, resume)
         finally:
             self.claim.release()

@@ -19,6 +19,7 @@ from recipeflow.errors import UsageError
 from recipeflow.evaluation.ranking import EvaluationSet, make_evaluation_set
 from recipeflow.features.compute import FeatureTable, compute_features, weights_origin
 from recipeflow.features.pixels import FramePixels
+from recipeflow.files import cache_folder
 from recipeflow.machines.code_version import code_version
 from recipeflow.machines.joining import check_same, check_shared
 from recipeflow.machines.processes import decide_in_main, do_in_all
@@ -149,6 +150,7 @@ def start_training(
     decide_in_main(claim.take)
     try:
         check_shared(output, "--out")
+        check_shared(Path(cache or cache_folder("features")), "--cache")
         decide_in_main(lambda: refuse_finished(output))
         folder = do_in_all(lambda: open_dataset(dataset))
         check_context(folder, config.context)

@@ -12,6 +12,7 @@ from threading import current_thread, main_thread
 import torch
 from torch import distributed
 
+from recipeflow.errors import TrainingInterruptedError
 from recipeflow.machines.processes import launched_processes
 
 SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
@@ -26,7 +27,10 @@ REPEATED = 5.0
 
 @contextmanager
 def catching_signals(note: Callable[[signal.Signals], None]) -> Generator[None]:
-    """Let Ctrl-C and SIGTERM only be noted, so that a step can be finished; a second one acts at once."""
+    """Let Ctrl-C and SIGTERM only be noted, so that a step can be finished; a second one acts at once.
+
+    In a launch, what reaches this process a little after the others, with which it has stopped, is no second one.
+    """
     if current_thread() is not main_thread():
         yield
         return
@@ -51,8 +55,15 @@ def catching_signals(note: Callable[[signal.Signals], None]) -> Generator[None]:
         signal.signal(number, handle)
     try:
         yield
-    finally:
+    except TrainingInterruptedError:
+        first = time.monotonic()
+        if not grace:
+            restore()
+        raise
+    except BaseException:
         restore()
+        raise
+    restore()
 
 
 class CheckpointClock:

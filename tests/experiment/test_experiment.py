@@ -55,6 +55,7 @@ def test_results_say_what_was_measured_and_on_what(out):
     figures = [fold["recall_at_5"] for fold in both["folds"].values()]
     assert both["mean"]["recall_at_5"] == pytest.approx(sum(figures) / 2)
     assert results["settings"]["training"]["epochs"] == 1
+    assert results["settings"]["training"]["feature_precision"] == "fp32"
     assert "torch" in results["versions"]
 
 

@@ -15,6 +15,7 @@ from recipeflow.hub.model_card import TEMPLATE, choose_examples, make_default_ca
 from tests.model_helpers import BACKBONE, small_config
 
 TRAINING = {"epochs": 20, "learning_rate": 1e-4, "schedule": "cosine", "margin": 0.1, "negatives": "one", "seed": 0}
+TRAINING |= {"feature_precision": "bf16"}
 FIGURES = {"recall_at_1": 12.5, "recall_at_5": 33.25, "recall_at_10": 48.0, "median_rank": 11.0}
 FIGURES |= {"mean_reciprocal_rank": 0.25, "queries": 300.0, "candidates": 290.0}
 
@@ -56,6 +57,7 @@ def test_results_stand_with_deviations_beside_the_papers(results, run):
     assert "the row “verb + object + image”" in card.text
     assert "149.00" in card.text
     assert "| learning rate | 0.0001 |" in card.text and "| seed | 3 |" in card.text
+    assert "| feature precision | bf16 |" in card.text
 
 
 def test_a_row_on_the_common_queries_is_explained(results):

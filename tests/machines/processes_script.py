@@ -7,8 +7,10 @@ import sys
 import time
 from pathlib import Path
 
+import accelerate  # noqa: F401  (before the group is formed, and not while the other process waits)
+
 from recipeflow.errors import UsageError, VRFError
-from recipeflow.machines import joining, waiting
+from recipeflow.machines import joining, silence, waiting
 from recipeflow.machines.joining import check_same, check_shared
 from recipeflow.machines.processes import decide_in_main, do_in_all, join_processes, wait_for_everyone
 
@@ -56,8 +58,11 @@ def die(rank: int) -> str:
 
 
 def main(folder: Path) -> None:
-    waiting.BEAT, waiting.SILENCE, joining.VISIBLE_WITHIN = 0.5, 5.0, 1.0
+    waiting.BEAT, silence.SILENCE, joining.VISIBLE_WITHIN = 0.5, 5.0, 1.0
     own = folder / f"machine-{RANK}"
+    (folder / f"{RANK}.ready").touch()  # to form a group may not take longer than the limit either
+    while len(list(folder.glob("*.ready"))) < 2:
+        time.sleep(0.01)
     tasks = {
         "main decides": lambda: decide_in_main(lambda: work_for(0, f"of {RANK}")),
         "all work": lambda: do_in_all(lambda: work_for(1, f"of {RANK}")),

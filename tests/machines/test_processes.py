@@ -34,7 +34,7 @@ def start_two(folder: Path, limit: float) -> list[subprocess.Popen]:
 def told(tmp_path_factory) -> list[dict[str, str]]:
     """What either process has to say on each task; the second one dies in the last."""
     folder = tmp_path_factory.mktemp("machines")
-    processes = start_two(folder, limit=1)
+    processes = start_two(folder, limit=3)  # a busy machine may need one or two for what takes no time
     results = [process.communicate(timeout=300) for process in processes]
     assert [process.returncode for process in processes] == [0, -9], results[0][1][-3000:]
     assert not list(folder.glob("**/*.joining"))
@@ -48,7 +48,7 @@ def test_work_of_one_process_may_take_longer_than_a_step_may_wait(told):
 
 def test_a_step_may_not_wait_longer(told):
     """Or the test above would show nothing."""
-    assert told[0]["limit"].startswith("no error: 'gave up: ") and "1000ms" in told[0]["limit"]
+    assert told[0]["limit"].startswith("no error: 'gave up: ") and "3000ms" in told[0]["limit"]
 
 
 def test_an_error_of_one_process_ends_all_of_them(told):
@@ -82,7 +82,7 @@ def test_a_folder_that_is_not_shared_is_named_everywhere(told):
 
 def test_a_process_that_dies_is_named_and_nobody_waits_for_it(told):
     assert told[0]["death"].startswith(
-        f"LaunchError: expected a sign of life from process 1 on {HOST}, found none for 5 seconds; its error is in"
+        f"LaunchError: expected a sign of life from process 1 on {HOST}, found none for 5 seconds; its error, if"
     )
     assert "death" not in told[1]
 

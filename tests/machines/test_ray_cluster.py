@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 from recipeflow.download.frames import VIDEO, sample_release
 from recipeflow.errors import ClusterError, WorkerDiedError
 from recipeflow.experiment.jobs import Experiment, run_experiment
+from recipeflow.machines import ray_cluster
 from recipeflow.machines.ray_cluster import join_cluster
 from recipeflow.release.recipe_files import recipe_folder
 from recipeflow.training.settings import PRESETS
@@ -137,6 +139,23 @@ def test_a_node_without_the_folder_is_named(nodes, tmp_path, monkeypatch):
             list(cluster.run(die, [1]))
         assert list(cluster.run(die, [1], when_lost=lambda item: -item)) == [(1, -1)]
         assert sorted(cluster.run(double, range(5))) == [(n, 2 * n) for n in range(5)]
+
+
+def test_files_of_one_size_and_other_content_are_found_on_nodes_that_join_later_too(tmp_path, monkeypatch):
+    """Weights of one network have one size, as have manifests of datasets."""
+    for name in ("weights", "manifest"):
+        (tmp_path / name).mkdir()
+    weights, manifest = tmp_path / "weights" / "backbone.pth", tmp_path / "manifest" / "vrf_build.json"
+    monkeypatch.setattr(ray_cluster, "SMALL", 10)
+    for path in (weights, manifest):
+        path.write_text("first, and longer" if path == weights else "first")
+    for place, path in ((weights, weights), (manifest.parent, manifest)):
+        expected = ray_cluster.Expected(ray_cluster._our_code(), {str(place): ray_cluster.list_files(place)})
+        assert ray_cluster.do_work(expected, double, 2) == 4
+        path.write_text(path.read_text().replace("first", "other"))
+        ray_cluster._checked = None  # as in a new process
+        with pytest.raises(ClusterError, match=f"Ray node {socket.gethostname()}: expected {place} as on the machine"):
+            ray_cluster.do_work(expected, double, 2)
 
 
 def test_a_node_with_other_code_is_named(nodes, monkeypatch):

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -89,6 +90,7 @@ def test_what_ends_one_process_ends_all_and_nothing_is_lost(whole_run, tmp_path)
         ("full-disk", 1, ["SaveError: expected to be able to write"] * 2, 4),
         ("SIGTERM@5:0", 143, ["stopped by SIGTERM after step 7 of 15; run the same command again"] * 2, 7),
         ("SIGKILL@11:1", 1, ["LaunchError: expected all processes to work to the end", ""], 10),
+        ("SIGKILL@12:0", -signal.SIGKILL, ["", "LaunchError: expected all processes to work to the end"], 10),
         (
             "other-seed",
             1,
@@ -153,6 +155,18 @@ def test_a_full_disk_ends_a_sharded_run_without_a_hang(tmp_path):
     assert "SaveError: expected to be able to write" in ended.printed[0]
     assert "LaunchError: expected all processes to work to the end" in ended.printed[1]
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("frozen", [0, 1])
+def test_a_process_that_is_dead_though_its_connections_are_open_is_named_and_not_waited_for(frozen, tmp_path):
+    """As that of a machine without power or network: it neither ends nor answers, and gloo would wait half an hour."""
+    ended = run_script(f"SIGSTOP@7:{frozen}", tmp_path / "run", processes=2, frozen=frozen)
+    printed = ended.printed[1 - frozen]
+    assert (
+        f"LaunchError: expected a sign of life from process {frozen} on {socket.gethostname()}, found none" in printed
+    )
+    assert "Traceback" not in ended.stderr
+    assert checkpoints(tmp_path / "run") == ["checkpoint-00000005"]
 
 
 # The launcher.

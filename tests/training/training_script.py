@@ -19,6 +19,7 @@ from torch.distributed.tensor import DTensor
 from torch.profiler import ProfilerActivity, profile
 
 from recipeflow.errors import StoppedError, VRFError
+from recipeflow.machines import silence, waiting
 from recipeflow.training import large_batch
 from recipeflow.training import trainer as trainer_module
 from recipeflow.training.loop import make_accelerator
@@ -26,9 +27,7 @@ from recipeflow.training.runs import prepare_run
 from recipeflow.training.settings import PRESETS, TrainingConfig
 from recipeflow.training.trainer import VRFTrainer
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
-
-UNNEEDED = {"datasets", "gradio", "matplotlib", "networkx", "pandas", "ray", "sklearn", "tensorboard"}
-"""Libraries that would cost every training process memory and time, for nothing."""
+from tests.training.launching import UNNEEDED
 
 FSDP = Path(__file__).parents[2] / "docs" / "accelerate" / "fsdp.yaml"
 CONFIG = TrainingConfig(epochs=3, learning_rate=1e-3, schedule="cosine", warmup=0.1, checkpoint_every=1)
@@ -142,6 +141,8 @@ def main(task: str, output: Path) -> None:
         kind = KilledTrainer
         KilledTrainer.number = getattr(signal, name)
         KilledTrainer.last, KilledTrainer.process = map(int, place.split(":"))
+    if task.startswith("SIGSTOP"):
+        waiting.BEAT, silence.LOOK, silence.SILENCE = 0.5, 0.5, 8.0
     is_second = os.environ.get("RANK") == "1"
     if task == "long":
         kind, config = LongTrainer, replace(config, epochs=100_000, checkpoint_every=0)
