@@ -20,7 +20,14 @@ from recipeflow.annotate.history import History
 from recipeflow.annotate.items import Item, list_items
 from recipeflow.annotate.note_files import read_notes
 from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
-from recipeflow.annotate.views import changing_view, fixed_view, progress, words_view
+from recipeflow.annotate.suggest.background import Suggester
+from recipeflow.annotate.views import (
+    changing_view,
+    fixed_view,
+    progress,
+    suggestions_view,
+    words_view,
+)
 from recipeflow.errors import RefusedError, ReleaseProblem, UsageError
 from recipeflow.release import Scheme, read_scheme, scan_release
 from recipeflow.release.parsing import ANNOTATIONS, id_problem
@@ -50,6 +57,7 @@ class Workspace:
         blank: New layers start with bare words instead of the release's annotation.
         curating: Layers may be compared, and there is a gold layer.
         annotators: Show only their layers, unless curating; all by default.
+        suggester: Computes suggestions in the background; without it, there are only imported ones.
     """
 
     def __init__(
@@ -60,6 +68,7 @@ class Workspace:
         blank: bool = False,
         curating: bool = False,
         annotators: Collection[str] = (),
+        suggester: Suggester | None = None,
     ) -> None:
         self.store = store
         self.release = release
@@ -67,6 +76,7 @@ class Workspace:
         self.start = FROM_WORDS if blank else FROM_RELEASE
         self.curating = curating
         self.annotators = frozenset(annotators)
+        self.suggester = suggester
         self.lock = threading.Lock()
         self.items: dict[tuple[str, tuple[LineWords, ...]], dict[str, dict[str, Item]]] = {}
         self.progress: dict[tuple[str, str], tuple[Document, dict[str, Any]]] = {}
@@ -188,6 +198,8 @@ class Workspace:
             self.items.clear()
             self.progress.clear()
             self.about.clear()
+        if self.suggester is not None:
+            self.suggester.forget()
         return edit
 
     def suggest(self, source: str) -> Imported:
@@ -266,7 +278,17 @@ class Workspace:
         return read_film(recipe_folder(self.release, self.store.folder_of(recipe_id)) / "frames")
 
     def suggestions(self, document: Document, layer: Layer) -> dict[str, dict[str, Item]]:
-        """The suggestions for a document, by origin and key, for its words, without the annotator's own work."""
+        """The suggestions for a document by origin and key: the imported ones, and those computed so far."""
+        suggester = self.suggester_for(layer)
+        computed = suggester.items(document, layer) if suggester else {}
+        return self.imported_suggestions(document, layer) | computed
+
+    def suggester_for(self, layer: Layer) -> Suggester | None:
+        """What computes suggestions for a layer. Gold comes from annotators alone."""
+        return None if layer.kind == GOLD else self.suggester
+
+    def imported_suggestions(self, document: Document, layer: Layer) -> dict[str, dict[str, Item]]:
+        """The stored suggestions, for the words of a document, without the annotator's own work."""
         key = document.base.id, document.cuts
         with self.lock:
             if key not in self.items:
@@ -292,9 +314,11 @@ class Workspace:
             self.about[recipe_id] = {"title": base.title, "frames": frames, "has_text": base.has_text}
         seen, counts = self.progress.get((recipe_id, layer.name), (None, {}))
         if seen is not document:
-            counts = progress(document, self.suggestions(document, layer))
+            counts = progress(document, self.imported_suggestions(document, layer))
             self.progress[recipe_id, layer.name] = document, counts
-        return {"id": recipe_id, "revision": history.revision, **self.about[recipe_id], **counts}
+        row = {"id": recipe_id, "revision": history.revision, **self.about[recipe_id], **counts, "certainty": None}
+        suggester = self.suggester_for(layer)
+        return row if suggester is None else row | suggester.summary(document, layer, counts["pending"])
 
     def view(self, recipe_id: str, layer: Layer) -> dict[str, Any]:
         """The whole document, as a page opens it."""
@@ -309,7 +333,22 @@ class Workspace:
         can = {f"can_{name}": bool(stack) for name, stack in stacks.items()}
         view = changing_view(history.document, self.suggestions(history.document, layer))
         divided = words_view(history.document) if words else {}
-        return {"revision": history.revision, **can, **named, **view, **divided}
+        suggesting = {"suggesting": self.suggesting(history.document, layer)}
+        return {"revision": history.revision, **can, **named, **view, **divided, **suggesting}
+
+    def suggesting(self, document: Document, layer: Layer) -> dict[str, Any] | None:
+        """Ask for suggestions for a document, and return their state; ``None`` if none are computed."""
+        if (suggester := self.suggester_for(layer)) is None:
+            return None
+        suggester.ask(document, layer)
+        return suggester.status(document, layer)
+
+    def suggested(self, recipe_id: str, layer: Layer) -> dict[str, Any]:
+        """Only the suggestions for a recipe, for a page that waits for them."""
+        history = self.store.history(recipe_id, layer)
+        suggesting = self.suggesting(history.document, layer)
+        view = suggestions_view(history.document, self.suggestions(history.document, layer))
+        return {"revision": history.revision, "suggesting": suggesting, **view}
 
     def _operation(self, recipe_id: str, layer: Layer, revisions: tuple[int, ...]) -> dict[str, Any] | None:
         if not revisions:

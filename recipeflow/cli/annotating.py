@@ -35,6 +35,12 @@ def annotate(
     suggest: Annotated[
         list[str] | None, typer.Option(help="A release folder or layer to show as suggestions; can be repeated.")
     ] = None,
+    learn: Annotated[
+        list[Path] | None, typer.Option(help="A finished release that suggestions learn from too; can be repeated.")
+    ] = None,
+    no_suggestions: Annotated[
+        bool, typer.Option("--no-suggestions", help="Compute no suggestions, for a study without their influence.")
+    ] = False,
     guidelines: Annotated[
         Path | None, typer.Option(help="A Markdown file with the project's rules, shown beside every recipe.")
     ] = None,
@@ -58,6 +64,8 @@ def annotate(
     from recipeflow.annotate.guidelines import read_guidelines
     from recipeflow.annotate.server import create_app
     from recipeflow.annotate.store import Store
+    from recipeflow.annotate.suggest.background import Suggester
+    from recipeflow.annotate.suggest.learning import read_lessons
     from recipeflow.annotate.workspace import Workspace
     from recipeflow.web.security import check_exposure
     from recipeflow.web.serving import serve
@@ -66,7 +74,7 @@ def annotate(
     _check_place(db, release)
     if guidelines is not None:
         read_guidelines(guidelines)  # a wrong file is better reported now than by a page
-    with Store(db) as store:
+    with Store(db) as store, Suggester(store) as suggester:
         workspace = Workspace(store, release, blank=blank, curating=curate, annotators=annotator or ())
         if release is not None:
             _print_skipped(workspace.import_folder(release).skipped)
@@ -76,6 +84,9 @@ def annotate(
             workspace.add_layer(name)
         for source in suggest or ():
             _print_skipped(workspace.suggest(source).skipped)
+        if not no_suggestions:
+            suggester.lessons = read_lessons(learn or (), workspace.scheme)
+            workspace.suggester = suggester
         only = annotator[0] if annotator and len(annotator) == 1 else None
         serve(
             create_app(workspace, only, guidelines),

@@ -171,6 +171,8 @@ export const english = {
   "frame.number": "frame {number}",
   "object.unnamed": "(unnamed)",
 
+  "suggest.working": "Computing suggestions… You can go on working.",
+  "suggest.problem": "Suggestions: {problem}",
   "suggest.title": "Suggestions ({count})",
   "suggest.from": "From",
   "suggest.accept": "Accept",

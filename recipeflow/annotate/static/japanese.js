@@ -169,6 +169,8 @@ export const japanese = {
   "frame.number": "フレーム {number}",
   "object.unnamed": "(名前なし)",
 
+  "suggest.working": "候補を計算しています…そのまま作業を続けられます。",
+  "suggest.problem": "候補: {problem}",
   "suggest.title": "候補({count})",
   "suggest.from": "出所",
   "suggest.accept": "採用",

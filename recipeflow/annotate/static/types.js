@@ -24,7 +24,10 @@
  * @typedef {{ count: number, numbers: number[], interval: number, width: number, height: number, stamp: string,
  *   sheets: Sheets }} Frames
  *
- * @typedef {{ key: string, kind: "entity" | "flow" | "image", item: any }} Item One decision of an annotation.
+ * @typedef {{ key: string, kind: "entity" | "flow" | "image", item: any,
+ *   confidence?: number }} Item One decision of an annotation; how sure it is, if it was computed.
+ * @typedef {{ number: number, working: boolean, problem: string | null }} Suggesting Whether newer suggestions are
+ *   being computed, and what went wrong.
  * @typedef {Item & { origin: string, state: "pending" | "rejected", clash: string | null }} Suggestion
  *
  * @typedef {{ target: string, unsure: boolean, text: string }} Note What the annotator says about an entity
@@ -56,6 +59,7 @@
  * @property {string} language
  * @property {Record<string, any>} progress
  * @property {Suggestion[]} suggestions
+ * @property {Suggesting | null} suggesting
  *
  * @typedef {Record<string, (doc: AnnotatedDocument, operation: any) => void>} Predictions What operations do, by name.
  *
