@@ -79,7 +79,7 @@ def play_flows(document: Document, gold: Document, guess: Guesser) -> tuple[Docu
         if label != flow.label:
             document = _do(document, AddFlow(flow.start, flow.end, flow.label))
             effort.pay(ACTS_PER_FLOW if label is None else RELABEL)
-    right = {key: each for key, each in guesses.items() if wanted.get(_ends(each.value), None) == each.value}
+    right = {key: each for key, each in guesses.items() if wanted.get(_ends(each.value)) == each.value}
     return _accept_all(document, right, effort), effort
 
 
@@ -155,7 +155,5 @@ def _ends(flow: AnnotatedFlow) -> tuple[str, str]:
 
 def check_reached(document: Document, gold: Document, kinds: Sequence[str]) -> None:
     """The annotator must have reached the gold annotation: otherwise the costs mean nothing."""
-    have, want = (
-        {key for key, item in list_items(each).items() if item.kind in kinds} for each in (document, gold)
-    )
+    have, want = ({key for key, item in list_items(each).items() if item.kind in kinds} for each in (document, gold))
     assert have == want, f"{gold.base.id}: {sorted(want ^ have)[:5]}"

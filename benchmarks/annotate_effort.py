@@ -29,7 +29,8 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from _played import Effort, by_hand, check_reached, play_flows, play_frames, play_words
+from _played import Effort, by_hand, check_reached, play_flows, play_words
+
 from recipeflow.annotate.document import Document, annotated_document, blank_document
 from recipeflow.annotate.suggest.dictionary import Dictionary
 from recipeflow.annotate.suggest.guess import Guess
@@ -98,7 +99,9 @@ def measure_by_hand(recipes: Sequence[Recipe], scheme: Scheme) -> Costs:
     return dict(total)
 
 
-def make_columns(finished: Sequence[Recipe], scheme: Scheme, folder: Path, parser: bool) -> Iterator[tuple[str, Sources]]:
+def make_columns(
+    finished: Sequence[Recipe], scheme: Scheme, folder: Path, parser: bool
+) -> Iterator[tuple[str, Sources]]:
     """The kinds of suggestions to compare, each learned from the same finished recipes."""
     lessons = [Lesson(annotated_document(r, scheme), frozenset(("words", "flows", "frames"))) for r in finished]
     yield "dictionary and rules", Sources(Learned(Dictionary.learn(finished)))
@@ -157,14 +160,18 @@ def main() -> int:
     parser.add_argument("--test", help="a release to annotate; by default the second half of the other")
     parser.add_argument("--done", type=lambda text: [int(n) for n in text.split(",")], default=[0, 5, 20, 100])
     parser.add_argument("--recipes", type=int, default=40, help="recipes to annotate")
-    parser.add_argument("--parser", action="store_true", help="train parsers on the finished recipes, and use them too")
+    parser.add_argument(
+        "--parser", action="store_true", help="train parsers on the finished recipes, and use them too"
+    )
     options = parser.parse_args()
     finished, test, scheme = read_recipes(options)
     hand = measure_by_hand(test, scheme)
     print(f"{len(test)} recipes to annotate; by hand, per recipe:")
     for step, effort in hand.items():
         print(f"      {'by hand':22} {step:7} {effort.acts:8.1f} {'':7} {effort.decisions:10.1f}")
-    print(f"{'done':>5} {'suggestions':22} {'step':7} {'acts':>8} {'share':>7} {'decisions':>10} {'share':>7} {'checked':>8}")
+    print(
+        f"{'done':>5} {'suggestions':22} {'step':7} {'acts':>8} {'share':>7} {'decisions':>10} {'share':>7} {'checked':>8}"
+    )
     reached = True
     with tempfile.TemporaryDirectory() as folder:
         for done in [number for number in options.done if number <= len(finished)]:

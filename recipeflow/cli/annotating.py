@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recipeflow.cli.shared import errors, output
 from recipeflow.errors import UsageError
+
+if TYPE_CHECKING:
+    from recipeflow.annotate.suggest.background import Suggester
+    from recipeflow.annotate.workspace import Workspace
 
 DatabaseArgument = Annotated[
     Path,
@@ -34,6 +38,12 @@ def annotate(
     blank: Annotated[bool, typer.Option("--blank", help="Start new layers without the release's annotation.")] = False,
     suggest: Annotated[
         list[str] | None, typer.Option(help="A release folder or layer to show as suggestions; can be repeated.")
+    ] = None,
+    parser: Annotated[
+        str | None, typer.Option(help="A trained parser that suggests tags and flows too: its folder or Hub name.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A trained retrieval model that ranks frames for suggestions: folder or name.")
     ] = None,
     learn: Annotated[
         list[Path] | None, typer.Option(help="A finished release that suggestions learn from too; can be repeated.")
@@ -65,13 +75,14 @@ def annotate(
     from recipeflow.annotate.server import create_app
     from recipeflow.annotate.store import Store
     from recipeflow.annotate.suggest.background import Suggester
-    from recipeflow.annotate.suggest.learning import read_lessons
     from recipeflow.annotate.workspace import Workspace
     from recipeflow.web.security import check_exposure
     from recipeflow.web.serving import serve
 
     check_exposure(host, token)
     _check_place(db, release)
+    if no_suggestions and (parser or model or learn):
+        raise UsageError("expected --no-suggestions alone, found --parser, --model or --learn; omit one")
     if guidelines is not None:
         read_guidelines(guidelines)  # a wrong file is better reported now than by a page
     with Store(db) as store, Suggester(store) as suggester:
@@ -85,8 +96,7 @@ def annotate(
         for source in suggest or ():
             _print_skipped(workspace.suggest(source).skipped)
         if not no_suggestions:
-            suggester.lessons = read_lessons(learn or (), workspace.scheme)
-            workspace.suggester = suggester
+            _prepare_suggestions(workspace, suggester, learn or (), parser, model)
         only = annotator[0] if annotator and len(annotator) == 1 else None
         serve(
             create_app(workspace, only, guidelines),
@@ -187,6 +197,21 @@ def annotate_times(
         typer.echo(table.markdown())
     else:
         output.print(table.rich())
+
+
+def _prepare_suggestions(
+    workspace: Workspace, suggester: Suggester, learn: Iterable[Path], parser: str | None, model: str | None
+) -> None:
+    """Load what suggestions are computed with; a wrong model is better reported now than by a page."""
+    from recipeflow.annotate.suggest.learning import read_lessons
+    from recipeflow.training.saved_model import find_model_folder
+
+    suggester.films, suggester.lessons = workspace.film, read_lessons(learn, workspace.scheme)
+    for name, opening in ((parser, ("open_parser", parser, workspace.scheme)), (model, ("open_model", model))):
+        if name is not None:
+            find_model_folder(name)
+            suggester.use(*opening)
+    workspace.suggester = suggester
 
 
 def _check_place(db: Path, release: Path | None) -> None:

@@ -9,7 +9,9 @@ from recipeflow.annotate.document import Document
 from recipeflow.annotate.effects import Effects
 from recipeflow.annotate.items import accept_item, make_item
 from recipeflow.annotate.suggest.dictionary import Dictionary
+from recipeflow.annotate.suggest.film import FilmTraits
 from recipeflow.annotate.suggest.flow_rules import guess_by_rules
+from recipeflow.annotate.suggest.frames import FrameModel, Ranking
 from recipeflow.annotate.suggest.guess import Guess
 from recipeflow.annotate.suggest.learning import Learned, is_given
 from recipeflow.errors import RefusedError
@@ -17,6 +19,10 @@ from recipeflow.errors import RefusedError
 ENOUGH = 0.4
 """The lowest confidence of a suggestion. A right one saves two or three clicks and a decision; a wrong one costs one
 click and one decision."""
+
+
+ENOUGH_FOR_FRAMES = 0.1
+"""A wrong frame costs no more than a missing one: choosing the right one replaces it."""
 
 
 def guess_tags(document: Document, learned: Learned, parsed: Sequence[Guess] = ()) -> list[Guess]:
@@ -42,6 +48,13 @@ def guess_flows(document: Document, learned: Learned, parsed: Sequence[Guess] = 
     return choose(document, average(models), rules)
 
 
+def guess_frames(document: Document, model: FrameModel, film: FilmTraits, rank: Ranking | None = None) -> list[Guess]:
+    """Frames for the objects without any; arguments as for ``FrameModel.guess``."""
+    if "frames" in document.done or is_given(document, "frames"):
+        return []
+    return choose(document, model.guess(document, film, rank), enough=ENOUGH_FOR_FRAMES)
+
+
 def average(sources: Sequence[Iterable[Guess]]) -> list[Guess]:
     """The guesses of several models with their mean confidence; one that a model does not have counts as 0 there."""
     found: dict[str, list[Guess]] = {}
@@ -52,7 +65,7 @@ def average(sources: Sequence[Iterable[Guess]]) -> list[Guess]:
     return [replace(guess, confidence=mean) for guess, mean in zip(surest, means, strict=True)]
 
 
-def choose(document: Document, *tiers: Iterable[Guess]) -> list[Guess]:
+def choose(document: Document, *tiers: Iterable[Guess], enough: float = ENOUGH) -> list[Guess]:
     """The guesses that are sure enough and fit the document and each other, those of the first tier before others.
 
     What was rejected is kept, so that it can be taken back, but does not stand in the way of another guess.
@@ -62,7 +75,7 @@ def choose(document: Document, *tiers: Iterable[Guess]) -> list[Guess]:
     for tier in tiers:
         for guess in sorted(tier, key=lambda guess: -guess.confidence):
             item = make_item(guess.value)
-            if guess.confidence < ENOUGH:
+            if guess.confidence < enough:
                 continue
             if item.key in rejected:
                 refused.append(replace(guess, origin=rejected[item.key]))

@@ -6,7 +6,7 @@ a recipe is finished. The same examples always give the same weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +89,12 @@ class Chooser:
                 gradient = np.bincount(places.ravel(), shares, len(used)).astype(np.float32)[:, None]
                 _step(weights, squares, used, gradient)
         return cls(rows, weights)
+
+    @classmethod
+    def from_weights(cls, weights: Mapping[str, float]) -> Chooser:
+        """One with fixed weights."""
+        column = np.array([*weights.values(), 0.0], np.float32)[:, None]
+        return cls({name: row for row, name in enumerate(weights)}, column)
 
     def probabilities(self, candidates: Sequence[Features]) -> np.ndarray:
         """How likely each candidate is; the sum is one."""
