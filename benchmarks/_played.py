@@ -1,4 +1,4 @@
-"""An annotator who knows the gold annotation, for benchmarks: real operations, and what they cost. Not a benchmark itself."""
+"""An annotator who knows the gold annotation: real operations, and what they cost. Not a benchmark by itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from recipeflow.annotate.accepting import Accept, Accepted, Reject
 from recipeflow.annotate.document import SIDES, AnnotatedEntity, AnnotatedFlow, AnnotatedPair, Document
-from recipeflow.annotate.items import list_items, make_item
+from recipeflow.annotate.items import Decision, list_items, make_item
 from recipeflow.annotate.operations import AddFlow, Operation, SetFrame, Tag, apply
 from recipeflow.annotate.suggest.guess import Guess
 
@@ -26,7 +26,7 @@ Guesser = Callable[[Document], list[Guess]]
 
 @dataclass
 class Effort:
-    """What a step of one recipe took: clicks or keys, and decisions; ``checked`` are right suggestions that were read."""
+    """What a step took: clicks or keys, and decisions; ``checked`` are right suggestions, which were read."""
 
     acts: float = 0.0
     decisions: int = 0
@@ -50,14 +50,14 @@ def by_hand(gold: Document) -> dict[str, Effort]:
 
 def play_words(document: Document, gold: Document, guess: Guesser) -> tuple[Document, Effort]:
     """Reject what is wrong, tag what is missing, accept the rest; suggestions are computed anew after each tag."""
-    effort, wanted = Effort(), {item.key: item.value for item in map(make_item, gold.entities)}
+    effort, wanted = Effort(), {make_item(entity).key: entity for entity in gold.entities}
     while True:
         guesses = _open(document, guess(document))
         have = {make_item(entity).key for entity in document.entities} | guesses.keys()
         missing = [entity for key, entity in wanted.items() if key not in have]
         wrong = {key: each for key, each in guesses.items() if key not in wanted}
         # A wrong suggestion vanishes once its words are tagged rightly.
-        if useless := {key: each for key, each in wrong.items() if not any(_overlap(each.value, m) for m in missing)}:
+        if useless := {key: each for key, each in wrong.items() if not _is_in_the_way(each.value, missing)}:
             document = _reject(document, useless, effort)
         elif missing:
             entity = missing[0]
@@ -73,37 +73,47 @@ def play_flows(document: Document, gold: Document, guess: Guesser) -> tuple[Docu
     wanted = {(flow.start, flow.end): flow for flow in gold.flows}
     if useless := {key: each for key, each in guesses.items() if _ends(each.value) not in wanted}:
         document = _reject(document, useless, effort)
-    suggested = {_ends(each.value): each.value.label for each in guesses.values()}
-    for flow in gold.flows:
-        label = suggested.get(_ends(flow))
-        if label != flow.label:
-            document = _do(document, AddFlow(flow.start, flow.end, flow.label))
-            effort.pay(ACTS_PER_FLOW if label is None else RELABEL)
     right = {key: each for key, each in guesses.items() if wanted.get(_ends(each.value)) == each.value}
+    linked = {_ends(each.value) for each in guesses.values()}
+    for flow in gold.flows:
+        if make_item(flow).key not in right:
+            document = _do(document, AddFlow(flow.start, flow.end, flow.label))
+            effort.pay(RELABEL if _ends(flow) in linked else ACTS_PER_FLOW)
     return _accept_all(document, right, effort), effort
 
 
 def play_frames(document: Document, gold: Document, guess: Guesser, near: int = 0) -> tuple[Document, Effort]:
-    """Choose each frame that is not suggested, accept the others; ``near`` frames away still counts as right."""
-    effort, guesses = Effort(), _open(document, guess(document))
-    suggested = {each.value.key: each for each in guesses.values()}
-    for pair in _pairs(gold):
-        found = suggested.get(pair.key)
+    """Object by object, choose each frame that is not suggested; then accept the others.
+
+    Suggestions are computed anew after each choice. One that is at most ``near`` frames away is accepted too.
+    """
+    effort, wanted = Effort(), {pair.key: pair for pair in _pairs(gold)}
+    while True:
+        guesses = {make_item(each.value).key: each for each in guess(document)}
+        suggested = {pair.key: pair for each in guesses.values() if isinstance(pair := each.value, AnnotatedPair)}
+        wrong = _first_wrong(document, wanted, suggested, near)
+        if wrong is None:
+            return _accept_all(document, guesses, effort), effort
+        pair, side = wrong
+        document = _do(document, SetFrame(pair.key, side, getattr(pair, side)))
+        effort.pay(ACTS_PER_OBJECT / 2)
+
+
+def _first_wrong(
+    document: Document, wanted: dict[str, AnnotatedPair], suggested: dict[str, AnnotatedPair], near: int
+) -> tuple[AnnotatedPair, str] | None:
+    """The first side of an object that is neither chosen nor rightly suggested."""
+    chosen = {pair.key: pair for pair in document.pairs}
+    for key, pair in wanted.items():
         for side in SIDES:
-            value, offered = getattr(pair, side), getattr(found.value, side) if found else None
-            if not _same_frame(value, offered, near):
-                document = _do(document, SetFrame(pair.key, side, value))
-                effort.pay(ACTS_PER_OBJECT / 2)
-    rest = {key: each for key, each in guesses.items() if _has_open_side(document, each.value)}
-    return _accept_all(document, rest, effort), effort
+            if key in chosen and getattr(chosen[key], side) is not None:
+                continue
+            if key not in suggested or not _is_near(getattr(pair, side), getattr(suggested[key], side), near):
+                return pair, side
+    return None
 
 
-def _has_open_side(document: Document, pair: AnnotatedPair) -> bool:
-    there = next((each for each in document.pairs if each.key == pair.key), None)
-    return there is None or any(getattr(there, side) is None and getattr(pair, side) is not None for side in SIDES)
-
-
-def _same_frame(value: object, offered: object, near: int) -> bool:
+def _is_near(value: object, offered: object, near: int) -> bool:
     if isinstance(value, int) and isinstance(offered, int):
         return abs(value - offered) <= near
     return value == offered
@@ -144,12 +154,15 @@ def _do(document: Document, operation: Operation) -> Document:
     return apply(document, operation).document
 
 
-def _overlap(one: AnnotatedEntity, other: AnnotatedEntity) -> bool:
-    same = (one.section, one.line) == (other.section, other.line)
-    return same and one.start < other.end and other.start < one.end
+def _is_in_the_way(one: Decision, entities: Sequence[AnnotatedEntity]) -> bool:
+    """Whether an entity has words of another one."""
+    assert isinstance(one, AnnotatedEntity)
+    line = [other for other in entities if (other.section, other.line) == (one.section, one.line)]
+    return any(one.start < other.end and other.start < one.end for other in line)
 
 
-def _ends(flow: AnnotatedFlow) -> tuple[str, str]:
+def _ends(flow: Decision) -> tuple[str, str]:
+    assert isinstance(flow, AnnotatedFlow)
     return flow.start, flow.end
 
 

@@ -41,7 +41,6 @@ class Api:
             Route("/api/layers/{layer}/recipes", self.recipes),
             Route(document, self.document),
             Route(f"{document}/log", self.log),
-            Route(f"{document}/suggestions", self.suggestions),
             Route(f"{document}/operations", self.save, methods=["POST"]),
             Route(f"{document}/undo", self.undo, methods=["POST"]),
             Route(f"{document}/redo", self.redo, methods=["POST"]),
@@ -81,11 +80,6 @@ class Api:
     def document(self, request: Request) -> Response:
         recipe_id, layer = self.find(request)
         return Json(self.workspace.view(recipe_id, layer))
-
-    def suggestions(self, request: Request) -> Response:
-        """What is suggested at the moment, without the rest of the document."""
-        recipe_id, layer = self.find(request)
-        return Json(self.workspace.suggested(recipe_id, layer))
 
     def log(self, request: Request) -> Response:
         recipe_id, layer = self.find(request)

@@ -15,6 +15,7 @@ from starlette.types import Scope
 from recipeflow.annotate.exchange_api import ExchangeApi
 from recipeflow.annotate.requests import HANDLERS
 from recipeflow.annotate.review_api import ReviewApi
+from recipeflow.annotate.suggest_api import SuggestApi
 from recipeflow.annotate.workspace import Workspace
 
 PAGES = Path(__file__).parent / "static"
@@ -47,6 +48,7 @@ def create_app(workspace: Workspace, annotator: str | None = None, guidelines: P
     routes = [
         *api.routes(),
         *ReviewApi(api, guidelines).routes(),
+        *SuggestApi(api).routes(),
         Mount("/static", _Files(directory=PAGES)),
         Mount("/shared", _Files(directory=SHARED)),
         *(Route(page, _index) for page in pages),

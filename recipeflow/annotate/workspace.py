@@ -21,6 +21,7 @@ from recipeflow.annotate.items import Item, list_items
 from recipeflow.annotate.note_files import read_notes
 from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
 from recipeflow.annotate.suggest.background import Suggester
+from recipeflow.annotate.suggest.retraining import ParserTraining
 from recipeflow.annotate.views import (
     changing_view,
     fixed_view,
@@ -58,6 +59,7 @@ class Workspace:
         curating: Layers may be compared, and there is a gold layer.
         annotators: Show only their layers, unless curating; all by default.
         suggester: Computes suggestions in the background; without it, there are only imported ones.
+        training: Trains parsers for it on request.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Workspace:
         curating: bool = False,
         annotators: Collection[str] = (),
         suggester: Suggester | None = None,
+        training: ParserTraining | None = None,
     ) -> None:
         self.store = store
         self.release = release
@@ -76,7 +79,7 @@ class Workspace:
         self.start = FROM_WORDS if blank else FROM_RELEASE
         self.curating = curating
         self.annotators = frozenset(annotators)
-        self.suggester = suggester
+        self.suggester, self.training = suggester, training
         self.lock = threading.Lock()
         self.items: dict[tuple[str, tuple[LineWords, ...]], dict[str, dict[str, Item]]] = {}
         self.progress: dict[tuple[str, str], tuple[Document, dict[str, Any]]] = {}

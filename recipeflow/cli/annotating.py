@@ -98,14 +98,18 @@ def annotate(
         if not no_suggestions:
             _prepare_suggestions(workspace, suggester, learn or (), parser, model)
         only = annotator[0] if annotator and len(annotator) == 1 else None
-        serve(
-            create_app(workspace, only, guidelines),
-            host=host,
-            port=port,
-            token=token,
-            announce=lambda address: _announce(address, db),
-            open_browser=not no_browser,
-        )
+        try:
+            serve(
+                create_app(workspace, only, guidelines),
+                host=host,
+                port=port,
+                token=token,
+                announce=lambda address: _announce(address, db),
+                open_browser=not no_browser,
+            )
+        finally:
+            if workspace.training is not None:
+                workspace.training.close()
 
 
 def annotate_import(
@@ -204,6 +208,7 @@ def _prepare_suggestions(
 ) -> None:
     """Load what suggestions are computed with; a wrong model is better reported now than by a page."""
     from recipeflow.annotate.suggest.learning import read_lessons
+    from recipeflow.annotate.suggest.retraining import ParserTraining
     from recipeflow.training.saved_model import find_model_folder
 
     suggester.films, suggester.lessons = workspace.film, read_lessons(learn, workspace.scheme)
@@ -211,7 +216,7 @@ def _prepare_suggestions(
         if name is not None:
             find_model_folder(name)
             suggester.use(*opening)
-    workspace.suggester = suggester
+    workspace.suggester, workspace.training = suggester, ParserTraining(workspace.store, suggester)
 
 
 def _check_place(db: Path, release: Path | None) -> None:

@@ -12,6 +12,7 @@ import { agreementAddress, editorAddress, goTo, link, recipesAddress } from "./r
 import { recipeMenu } from "./recipe_menu.js";
 import { reviewLinks } from "./review_links.js";
 import { topBar } from "./shell.js";
+import { workPlan } from "./work_plan.js";
 
 const KEPT = "vrf-annotator";
 
@@ -121,6 +122,7 @@ class Recipes {
         ),
         this.edited,
         element("div", { class: "row spread" }, element("p", { class: "soft" }, this.totals()), search),
+        workPlan(this.layer, this.listing.recipes),
         element("table", { class: "recipes panel" }, element("thead", {}, element("tr", {}, heads, more)), this.body),
       ),
     );
@@ -236,7 +238,12 @@ class Recipes {
         unsent ? element("div", { class: "flag" }, t("recipes.unsent", { count: unsent })) : null,
       ),
       steps,
-      element("td", { class: "soft" }, row.pending + row.accepted ? t("recipes.suggested.count", row) : "–"),
+      element(
+        "td",
+        { class: "soft" },
+        row.pending + row.accepted ? t("recipes.suggested.count", row) : "–",
+        row.certainty === null ? null : element("div", { class: "small" }, t("recipes.certainty", { percent: Math.round(100 * row.certainty) })),
+      ),
       element("td", {}, recipeMenu(row, this.layer, (sentence, edit) => this.showEdit(sentence, edit))),
     );
   }

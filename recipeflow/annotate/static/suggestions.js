@@ -9,7 +9,7 @@ import { keepFocus } from "./shell.js";
 
 /** @import { Children } from "/shared/types.js" */
 /** @import { Session } from "./session.js" */
-/** @import { AnnotatedDocument, Item, Suggestion } from "./types.js" */
+/** @import { AnnotatedDocument, Item, Suggesting, Suggestion } from "./types.js" */
 
 const KIND_OF_STEP = { words: "entity", flows: "flow", frames: "image" };
 
@@ -49,8 +49,13 @@ export class SuggestionsPanel {
     keepFocus(this.element, () => replaceContent(this.element, this.content(view, all)));
   }
 
-  /** What is still being computed, or went wrong. */
-  progressLine({ working, problem }) {
+  /**
+   * What is still being computed, or went wrong.
+   *
+   * @param {Suggesting | null} suggesting
+   */
+  progressLine(suggesting) {
+    const { working = false, problem = null } = suggesting ?? {};
     if (problem) return element("p", { class: "problem small" }, t("suggest.problem", { problem }));
     return working ? element("p", { class: "soft small" }, t("suggest.working")) : null;
   }
@@ -64,7 +69,7 @@ export class SuggestionsPanel {
     return [
       element("h2", {}, t("suggest.title", { count: shown.length })),
       element("p", { class: "soft small" }, t("suggest.counts", view.progress)),
-      this.progressLine(view.suggesting ?? {}),
+      this.progressLine(view.suggesting),
       all.length ? this.originChoice(all) : null,
       shown.length ? this.allButtons(shown) : element("p", { class: "soft" }, t("suggest.none")),
       element(
@@ -201,7 +206,11 @@ function leastSureFirst(suggestions) {
   return suggestions.toSorted((one, other) => (one.confidence ?? 1) - (other.confidence ?? 1));
 }
 
-/** How sure a computed suggestion is. */
+/**
+ * How sure a computed suggestion is.
+ *
+ * @param {Suggestion} suggestion
+ */
 function sureness({ confidence }) {
   return confidence === undefined ? "" : ` ${Math.round(100 * confidence)} %`;
 }
