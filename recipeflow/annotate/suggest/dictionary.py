@@ -31,16 +31,21 @@ class Dictionary:
     seen: Counter[Phrase]
 
     @classmethod
-    def learn(cls, recipes: Iterable[Recipe]) -> Dictionary:
-        """Every phrase that is an entity in one of these recipes; those without text have nothing to learn."""
+    def learn(cls, recipes: Iterable[Recipe], finished: bool = True) -> Dictionary:
+        """Every phrase that is an entity in one of these recipes; those without text have nothing to learn.
+
+        Args:
+            recipes: Recipes with tags.
+            finished: Whether words without a tag are meant to have none. If not, only tagged places count.
+        """
         recipes = [recipe for recipe in recipes if recipe.has_text]
         tagged: defaultdict[Phrase, Counter[str]] = defaultdict(Counter)
         for recipe in recipes:
             for entity in recipe.entities.values():
                 words = lowered(recipe, entity.section, entity.line)[entity.start_word : entity.end_word]
                 tagged[tuple(words[:LONGEST])][entity.tag] += 1
-        seen: Counter[Phrase] = Counter()
-        for recipe in recipes:
+        seen: Counter[Phrase] = Counter({} if finished else {phrase: c.total() for phrase, c in tagged.items()})
+        for recipe in recipes if finished else ():
             seen.update(phrase for _, _, _, phrase in _phrases(recipe) if phrase in tagged)
         return cls(dict(tagged), seen)
 

@@ -32,7 +32,7 @@ def guess_tags(document: Document, learned: Learned, parsed: Sequence[Guess] = (
     """
     if "words" in document.done or is_given(document, "words"):
         return []
-    own = Dictionary.learn([document.tagged]).guess(document.words) if document.entities else []
+    own = Dictionary.learn([document.tagged], finished=False).guess(document.words) if document.entities else []
     tagged = learned.tagger.guess(document.words) if learned.tagger else []
     models = [guesses for guesses in (parsed, tagged) if guesses]
     return choose(document, own, average(models), learned.dictionary.guess(document.words))
