@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 from recipeflow.annotate.suggest.tasks import Tasks
 from recipeflow.errors import VRFError, WorkerDiedError
+from recipeflow.extras import naming_extras
 
 MODULE = "recipeflow.annotate.suggest.worker"
 
@@ -87,7 +88,8 @@ def answer_calls(calls: BinaryIO, answers: BinaryIO, tasks: Tasks) -> None:
         except EOFError:
             return
         try:
-            answer = True, getattr(tasks, name)(*arguments)
+            with naming_extras():
+                answer = True, getattr(tasks, name)(*arguments)
         except VRFError as error:
             answer = False, error
         except Exception as error:  # its type may not be known to the server
