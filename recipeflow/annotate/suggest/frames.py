@@ -49,8 +49,8 @@ class Shown:
 class FrameModel:
     """Chooses the frames of every object."""
 
-    befores: Chooser
-    afters: Chooser
+    before: Chooser
+    after: Chooser
 
     @classmethod
     def learn(cls, recipes: Iterable[tuple[Document, FilmTraits]]) -> FrameModel | None:
@@ -74,10 +74,10 @@ class FrameModel:
     @classmethod
     def untrained(cls) -> FrameModel:
         """For as long as no recipe is finished: the film stays where it was, then goes on to a clear, still frame."""
-        befores = {"same after": 3.0, "hidden": -2.0} | {f"distance {n}": -0.3 * n for n in range(AHEAD + 1)}
-        afters = {"hidden": -2.0, "clear less more": 1.0, "clear less much more": 1.0, "clear same more": 0.5}
-        afters |= {f"distance {n}": -0.3 * abs(n - 5) for n in range(AHEAD + 1)}
-        return cls(*(Chooser.from_weights(weights) for weights in (befores, afters)))
+        before = {"same after": 3.0, "hidden": -2.0} | {f"distance {n}": -0.3 * n for n in range(AHEAD + 1)}
+        after = {"hidden": -2.0, "clear less more": 1.0, "clear less much more": 1.0, "clear same more": 0.5}
+        after |= {f"distance {n}": -0.3 * abs(n - 5) for n in range(AHEAD + 1)}
+        return cls(*(Chooser.from_weights(weights) for weights in (before, after)))
 
     def guess(self, document: Document, film: FilmTraits, rank: Ranking | None = None) -> list[Guess]:
         """Frames for the objects that have none yet, in view of those that have.
@@ -110,7 +110,7 @@ class FrameModel:
     ) -> tuple[FrameChoice, float]:
         """The likeliest frame, or *not visible* if that is likelier than all frames together."""
         candidates = _candidates(side, shown, pair, film)
-        chooser = self.befores if side == "before" else self.afters
+        chooser = self.before if side == "before" else self.after
         chances = chooser.probabilities([_describe(side, each, shown, pair, film, document) for each in candidates])
         frames, hidden = [each for each in candidates if isinstance(each, int)], float(chances[-1])
         if not frames or hidden > 0.5:

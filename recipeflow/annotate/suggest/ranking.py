@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +47,9 @@ class FrameRanker:
             return np.full(len(frames), 1 / len(frames))
         inputs: dict[str, Any] = arrange_queries([query], self.model.config)
         images = inputs.pop("pre_images", None)
-        (embedded,) = self.model.encode_queries(**inputs, images=images, processor=self.processor).numpy()
+        with warnings.catch_warnings():  # unknown words only make a suggestion worse
+            warnings.simplefilter("ignore", UserWarning)
+            (embedded,) = self.model.encode_queries(**inputs, images=images, processor=self.processor).numpy()
         rows = [film.numbers.index(number) for number in frames]
         powers = np.exp(SHARPNESS * (self._embed(film)[rows] @ embedded))
         return powers / powers.sum()
