@@ -3,7 +3,8 @@
 A recipe of that size is made up, served by `vrf annotate`, and opened in a real Chromium of 1280 x 800. The other page
 holds the same thumbnails 25 times, once for each object, each with its two buttons, as the published tool lays them
 out; it is a plain file without a framework. In every round all are opened anew, in turns, so that a busy machine slows
-them alike; figures are medians over the rounds:
+them alike. Suggestions are computed beside: for every new annotator the server learns from 20 recipes while the page
+is opened and clicked. Figures are medians over the rounds:
 
     usable      from the navigation until frames, objects and the large picture are drawn
     click       from the event of a click to the frame that shows its effect, 95th percentile
@@ -36,7 +37,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from recipeflow.release import ReleaseWriter
+from recipeflow.kitchen.cooking import devise_recipe
+from recipeflow.release import ReleaseWriter, write_release
 from recipeflow.release.recipe import Flow, Line, Recipe, StateChange, Word, word_id
 from tests.annotate.serving import AnnotationServer
 from tests.browser.chromium import FLAGS, find_chromium
@@ -283,9 +285,13 @@ def main() -> int:
         with ReleaseWriter(Path(folder, "release")) as writer:
             writer.add(recipe, frames)
         write_repeating_page(Path(folder, "other"), frames)
+        write_release(Path(folder, "finished"), (devise_recipe(0, number).recipe for number in range(20)))
+        learn = ("--learn", str(Path(folder, "finished")))
         layers = [option for number in range(options.rounds) for option in ("--annotator", f"round{number}")]
         with (
-            AnnotationServer(Path(folder, "release"), Path(folder, "work.db"), *layers) as server,
+            AnnotationServer(
+                Path(folder, "release"), Path(folder, "work.db"), *layers, *learn, suggesting=True
+            ) as server,
             serve_files(Path(folder, "other")) as other,
             sync_playwright() as playwright,
         ):

@@ -20,10 +20,11 @@ Decision = AnnotatedEntity | AnnotatedFlow | AnnotatedPair
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One decision: an entity, a flow or a pair, without its origin."""
+    """One decision: an entity, a flow or a pair, without its origin. A computed guess has a confidence."""
 
     key: str
     value: Decision
+    confidence: float | None = None
 
     @property
     def kind(self) -> str:
@@ -46,7 +47,8 @@ class Item:
             row = {"id": self.value.id, **row, "text": entity_text(document, self.value)}
         elif isinstance(self.value, AnnotatedPair):
             row["object"] = self.value.entity
-        return {"key": self.key, "kind": self.kind, "item": row}
+        sure = {} if self.confidence is None else {"confidence": self.confidence}
+        return {"key": self.key, "kind": self.kind, "item": row, **sure}
 
 
 KINDS: dict[type[Decision], str] = {AnnotatedEntity: "entity", AnnotatedFlow: "flow", AnnotatedPair: "image"}

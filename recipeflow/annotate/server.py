@@ -18,6 +18,7 @@ from recipeflow.annotate.film_api import FilmApi
 from recipeflow.annotate.people import CURATOR, Person
 from recipeflow.annotate.requests import HANDLERS, ApiError
 from recipeflow.annotate.review_api import ReviewApi
+from recipeflow.annotate.suggest_api import SuggestApi
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.web.security import OWNER
 
@@ -53,6 +54,7 @@ def create_app(workspace: Workspace, annotator: str | None = None, guidelines: P
         *api.routes(),
         *ReviewApi(api, guidelines).routes(),
         *FilmApi(api).routes(),
+        *SuggestApi(api).routes(),
         Mount("/static", _Files(directory=PAGES)),
         Mount("/shared", _Files(directory=SHARED)),
         *(Route(page, _refuse if workspace.fixed and page in shared else _index) for page in pages),

@@ -85,9 +85,13 @@ def changing_view(document: Document, suggestions: Suggestions) -> dict[str, Any
         "unconnected": [entity.id for entity in document.entities if entity.id not in ends],
         "done": {step: step in document.done for step in STEPS},
         "notes": [as_row(note) for note in shown_notes(document)],
-        "progress": progress(document, suggestions),
-        "suggestions": list(_suggestion_views(document, suggestions)),
+        **suggestions_view(document, suggestions),
     }
+
+
+def suggestions_view(document: Document, suggestions: Suggestions) -> dict[str, Any]:
+    """What is suggested, and the progress, which counts it."""
+    return {"progress": progress(document, suggestions), "suggestions": _suggestion_views(document, suggestions)}
 
 
 def progress(document: Document, suggestions: Suggestions) -> dict[str, Any]:

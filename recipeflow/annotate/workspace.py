@@ -23,8 +23,16 @@ from recipeflow.annotate.items import Item, list_items
 from recipeflow.annotate.note_files import read_notes
 from recipeflow.annotate.recipe_films import RecipeFilms
 from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
+from recipeflow.annotate.suggest.background import Suggester
+from recipeflow.annotate.suggest.retraining import ParserTraining
 from recipeflow.annotate.uploads import LARGEST
-from recipeflow.annotate.views import changing_view, fixed_view, progress, words_view
+from recipeflow.annotate.views import (
+    changing_view,
+    fixed_view,
+    progress,
+    suggestions_view,
+    words_view,
+)
 from recipeflow.errors import RefusedError, ReleaseProblem, UsageError
 from recipeflow.own.text import recipe_from_text
 from recipeflow.release import Scheme, read_scheme, scan_release
@@ -56,6 +64,8 @@ class Workspace:
         curating: Layers may be compared, and there is a gold layer.
         annotators: Show only their layers, unless curating; all by default.
         largest_film: That may be uploaded, in bytes.
+        suggester: Computes suggestions in the background; without it, there are only imported ones.
+        training: Trains parsers for it on request.
     """
 
     def __init__(
@@ -67,6 +77,8 @@ class Workspace:
         curating: bool = False,
         annotators: Collection[str] = (),
         largest_film: int = LARGEST,
+        suggester: Suggester | None = None,
+        training: ParserTraining | None = None,
     ) -> None:
         self.store = store
         self.release = release
@@ -74,6 +86,7 @@ class Workspace:
         self.start = FROM_WORDS if blank else FROM_RELEASE
         self.curating = curating
         self.annotators = frozenset(annotators)
+        self.suggester, self.training = suggester, training
         self.lock = threading.Lock()
         self.items: dict[tuple[str, tuple[LineWords, ...]], dict[str, dict[str, Item]]] = {}
         self.progress: dict[tuple[str, str], tuple[Document, dict[str, Any]]] = {}
@@ -211,6 +224,8 @@ class Workspace:
             self.items.clear()
             self.progress.clear()
             self.about.clear()
+        if self.suggester is not None:
+            self.suggester.forget()
         return edit
 
     def suggest(self, source: str) -> Imported:
@@ -287,7 +302,17 @@ class Workspace:
         return None if id_problem(recipe_id) is not None else self.recipe_films.film(recipe_id)
 
     def suggestions(self, document: Document, layer: Layer) -> dict[str, dict[str, Item]]:
-        """The suggestions for a document, by origin and key, for its words, without the annotator's own work."""
+        """The suggestions for a document by origin and key: the imported ones, and those computed so far."""
+        suggester = self.suggester_for(layer)
+        computed = suggester.items(document, layer) if suggester else {}
+        return self.imported_suggestions(document, layer) | computed
+
+    def suggester_for(self, layer: Layer) -> Suggester | None:
+        """What computes suggestions for a layer. Gold comes from annotators alone."""
+        return None if layer.kind == GOLD else self.suggester
+
+    def imported_suggestions(self, document: Document, layer: Layer) -> dict[str, dict[str, Item]]:
+        """The stored suggestions, for the words of a document, without the annotator's own work."""
         key = document.base.id, document.cuts
         with self.lock:
             if key not in self.items:
@@ -322,10 +347,13 @@ class Workspace:
             self.about[recipe_id] = {"title": base.title, "frames": frames, "has_text": base.has_text}
         seen, counts = self.progress.get((recipe_id, layer.name), (None, {}))
         if seen is not document:
-            counts = progress(document, self.suggestions(document, layer))
+            counts = progress(document, self.imported_suggestions(document, layer))
             self.progress[recipe_id, layer.name] = document, counts
         film = self.films.state(self.store.folder_of(recipe_id)).as_dict()
-        return {"id": recipe_id, "revision": history.revision, "film": film, **self.about[recipe_id], **counts}
+        row = {"id": recipe_id, "revision": history.revision, "film": film, **self.about[recipe_id], **counts}
+        suggester = self.suggester_for(layer)
+        computed = {} if suggester is None else suggester.summary(document, layer, counts["pending"])
+        return row | {"certainty": None} | computed
 
     def view(self, recipe_id: str, layer: Layer) -> dict[str, Any]:
         """The whole document, as a page opens it."""
@@ -340,7 +368,22 @@ class Workspace:
         can = {f"can_{name}": bool(stack) for name, stack in stacks.items()}
         view = changing_view(history.document, self.suggestions(history.document, layer))
         divided = words_view(history.document) if words else {}
-        return {"revision": history.revision, **can, **named, **view, **divided}
+        suggesting = {"suggesting": self.suggesting(history.document, layer)}
+        return {"revision": history.revision, **can, **named, **view, **divided, **suggesting}
+
+    def suggesting(self, document: Document, layer: Layer) -> dict[str, Any] | None:
+        """Ask for suggestions for a document, and return their state; ``None`` if none are computed."""
+        if (suggester := self.suggester_for(layer)) is None:
+            return None
+        suggester.ask(document, layer)
+        return suggester.status(document, layer)
+
+    def suggested(self, recipe_id: str, layer: Layer) -> dict[str, Any]:
+        """Only the suggestions for a recipe, for a page that waits for them."""
+        history = self.store.history(recipe_id, layer)
+        suggesting = self.suggesting(history.document, layer)
+        view = suggestions_view(history.document, self.suggestions(history.document, layer))
+        return {"revision": history.revision, "suggesting": suggesting, **view}
 
     def _operation(self, recipe_id: str, layer: Layer, revisions: tuple[int, ...]) -> dict[str, Any] | None:
         if not revisions:

@@ -14,6 +14,7 @@ from recipeflow.errors import UsageError
 
 if TYPE_CHECKING:
     from recipeflow.annotate.people import Person
+    from recipeflow.annotate.suggest.background import Suggester
     from recipeflow.annotate.workspace import Workspace
 
 DatabaseArgument = Annotated[
@@ -39,6 +40,18 @@ def annotate(
     suggest: Annotated[
         list[str] | None, typer.Option(help="A release folder or layer to show as suggestions; can be repeated.")
     ] = None,
+    parser: Annotated[
+        str | None, typer.Option(help="A trained parser that suggests tags and flows too: its folder or Hub name.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A trained retrieval model that ranks frames for suggestions: folder or name.")
+    ] = None,
+    learn: Annotated[
+        list[Path] | None, typer.Option(help="A finished release that suggestions learn from too; can be repeated.")
+    ] = None,
+    no_suggestions: Annotated[
+        bool, typer.Option("--no-suggestions", help="Compute no suggestions, for a study without their influence.")
+    ] = False,
     guidelines: Annotated[
         Path | None, typer.Option(help="A Markdown file with the project's rules, shown beside every recipe.")
     ] = None,
@@ -75,13 +88,16 @@ def annotate(
     """
     from recipeflow.annotate.guidelines import read_guidelines
     from recipeflow.annotate.store import Store
+    from recipeflow.annotate.suggest.background import Suggester
     from recipeflow.annotate.workspace import Workspace
 
     people = _find_people(annotator or [], curate, host, token, personal, new_token or [])
     _check_place(db, release)
+    if no_suggestions and (parser or model or learn):
+        raise UsageError("expected --no-suggestions alone, found --parser, --model or --learn; omit one")
     if guidelines is not None:
         read_guidelines(guidelines)  # a wrong file is better reported now than by a page
-    with Store(db) as store:
+    with Store(db) as store, Suggester(store) as suggester:
         largest = max_video_size * 1_000_000
         workspace = Workspace(
             store, release, blank=blank, curating=curate, annotators=annotator or (), largest_film=largest
@@ -95,12 +111,18 @@ def annotate(
         workspace.films.uploads.clean_up()
         if waiting := workspace.recipe_films.sample_missing():
             output.print(f"sampling films in the background: {', '.join(waiting)}", markup=False, soft_wrap=True)
+        if not no_suggestions:
+            _prepare_suggestions(workspace, suggester, learn or (), parser, model)
         site = {"host": host, "port": port}
-        if people:
-            _serve_people(workspace, people, new_token or [], guidelines, site)
-        else:
-            only = annotator[0] if annotator and len(annotator) == 1 else None
-            _serve_all(workspace, only, guidelines, token, not no_browser, site)
+        try:
+            if people:
+                _serve_people(workspace, people, new_token or [], guidelines, site)
+            else:
+                only = annotator[0] if annotator and len(annotator) == 1 else None
+                _serve_all(workspace, only, guidelines, token, not no_browser, site)
+        finally:
+            if workspace.training is not None:
+                workspace.training.close()
 
 
 def _find_people(
@@ -246,6 +268,22 @@ def annotate_times(
         typer.echo(table.markdown())
     else:
         output.print(table.rich())
+
+
+def _prepare_suggestions(
+    workspace: Workspace, suggester: Suggester, learn: Iterable[Path], parser: str | None, model: str | None
+) -> None:
+    """Load what suggestions are computed with; a wrong model is better reported now than by a page."""
+    from recipeflow.annotate.suggest.learning import read_lessons
+    from recipeflow.annotate.suggest.retraining import ParserTraining
+    from recipeflow.training.saved_model import find_model_folder
+
+    suggester.films, suggester.lessons = workspace.film, read_lessons(learn, workspace.scheme)
+    for name, opening in ((parser, ("open_parser", parser, workspace.scheme)), (model, ("open_model", model))):
+        if name is not None:
+            find_model_folder(name)
+            suggester.use(*opening)
+    workspace.suggester, workspace.training = suggester, ParserTraining(workspace.store, suggester)
 
 
 def _check_place(db: Path, release: Path | None) -> None:

@@ -82,12 +82,16 @@ class AnnotationServer(Client):
         db: The database file; it may not exist yet.
         *options: More options of the command, e.g. ``"--annotator", "alice", "--blank", "--curate"``.
         cache: Where small pictures are kept; beside the database by default.
+        suggesting: Compute suggestions too, as the command does by default.
 
     ``url`` is its address without a slash at the end, once it is started. Started again, it has the same one.
     """
 
-    def __init__(self, release: Path | None, db: Path, *options: str, cache: Path | None = None):
-        self.release, self.db, self.options = release, Path(db), options
+    def __init__(
+        self, release: Path | None, db: Path, *options: str, cache: Path | None = None, suggesting: bool = False
+    ):
+        self.release, self.db = release, Path(db)
+        self.options = options if suggesting else (*options, "--no-suggestions")
         self.environment = {
             **os.environ,
             "RECIPEFLOW_CACHE": str(cache or Path(db).parent / "cache"),

@@ -10,10 +10,11 @@ from typer.testing import CliRunner
 from recipeflow.annotate.store import Store
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.cli import app
-from recipeflow.errors import DatabaseError, DatabaseInUseError, ReleaseProblem, UsageError
+from recipeflow.errors import DatabaseError, DatabaseInUseError, ModelFolderError, ReleaseProblem, UsageError
 from recipeflow.release import check_release, read_release, release_fingerprint
 from tests.annotate.serving import AnnotationServer
 from tests.making import RECIPES, TEA, make_release
+from tests.making_english import ENGLISH_INFO, SOUP
 
 
 def vrf(*arguments):
@@ -106,3 +107,14 @@ def test_it_stops_cleanly(tmp_path, number):
         server.process.stdout.close()
     assert {path.name for path in tmp_path.glob("annotations.db*")} == {"annotations.db", "annotations.db-lock"}
     assert release_fingerprint(release) == before
+
+
+def test_what_suggestions_cannot_use_is_refused_before_the_server_starts(release, tmp_path):
+    start = ("annotate", release, "--db", tmp_path / "work.db", "--no-browser", "--port", "0")
+    with pytest.raises(UsageError, match="--no-suggestions"):
+        vrf(*start, "--no-suggestions", "--learn", release)
+    with pytest.raises(ModelFolderError):
+        vrf(*start, "--parser", tmp_path / "nowhere")
+    english = make_release(tmp_path / "english", [SOUP], frames=False, info=ENGLISH_INFO)
+    with pytest.raises(UsageError, match="language, tags and labels"):
+        vrf(*start, "--learn", english)

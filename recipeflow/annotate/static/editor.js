@@ -11,6 +11,7 @@ import { Guide } from "./guide.js";
 import { Guidelines } from "./guidelines.js";
 import { openHelp } from "./help.js";
 import { t } from "./language.js";
+import { chosenOrder, nextRecipe } from "./next_recipe.js";
 import { whenReleased } from "./pressing.js";
 import { RecipesPage, chosenLayer } from "./page_recipes.js";
 import { STEPS, editorAddress, goTo, link, recipesAddress } from "./routes.js";
@@ -248,14 +249,12 @@ export class Editor {
     this.nextRecipe.hidden = !(last && finished);
   }
 
-  /** The next recipe of the list with something left to do, going round. */
+  /** The next recipe with something left to do, in the chosen order. */
   async openNext() {
     const { layer, recipe } = this.session;
     try {
       const { recipes } = await getJson(`${layerPath(layer)}/recipes`);
-      const at = recipes.findIndex((each) => each.id === recipe);
-      const round = [...recipes.slice(at + 1), ...recipes.slice(0, at)];
-      const next = round.find((each) => STEPS.some((step) => !each.done[step]));
+      const next = nextRecipe(recipes, recipe, chosenOrder());
       if (next) goTo(editorAddress(next.id, STEPS.find((step) => !next.done[step]), layer));
       else this.notices.show(t("step.nextrecipe.none"));
     } catch (problem) {

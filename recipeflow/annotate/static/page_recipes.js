@@ -12,6 +12,7 @@ import { agreementAddress, editorAddress, goTo, link, newAddress, recipesAddress
 import { recipeMenu } from "./recipe_menu.js";
 import { reviewLinks } from "./review_links.js";
 import { topBar } from "./shell.js";
+import { workPlan } from "./work_plan.js";
 
 const KEPT = "vrf-annotator";
 const LOOK_AGAIN = 2000;
@@ -124,6 +125,7 @@ class Recipes {
         this.listing.recipes.length
           ? [
               element("div", { class: "row spread" }, element("p", { class: "soft" }, this.totals()), search),
+              workPlan(this.layer, this.listing.recipes),
               element(
                 "table",
                 { class: "recipes panel" },
@@ -275,7 +277,12 @@ class Recipes {
         unsent ? element("div", { class: "flag" }, t("recipes.unsent", { count: unsent })) : null,
       ),
       steps,
-      element("td", { class: "soft" }, row.pending + row.accepted ? t("recipes.suggested.count", row) : "–"),
+      element(
+        "td",
+        { class: "soft" },
+        row.pending + row.accepted ? t("recipes.suggested.count", row) : "–",
+        row.certainty === null ? null : element("div", { class: "small" }, t("recipes.certainty", { percent: Math.round(100 * row.certainty) })),
+      ),
       element(
         "td",
         {},

@@ -8,6 +8,8 @@ import { predict } from "./predict.js";
 /** @import { AnnotatedDocument, Answer, Frames, Operation, QueuedOperation } from "./types.js" */
 /** @import { Refusal } from "./api.js" */
 
+const SUGGESTIONS_EVERY = 700;
+
 /**
  * Read a recipe and follow it. `view` is what to draw; `onChange()` is called after every change of it or of the state
  * of saving.
@@ -29,6 +31,9 @@ export class Session {
     this.confirmed = confirmed;
     this.view = confirmed;
     this.onChange = () => {};
+    this.closed = false;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.waiting = undefined;
     /** @type {(refusal: Refusal, operation: Operation) => void} */
     this.onRefusal = () => {};
     /** @type {(effects: Record<string, any>) => void} */
@@ -50,6 +55,26 @@ export class Session {
 
   start() {
     this.outbox.start(this.confirmed.revision);
+    this.awaitSuggestions();
+  }
+
+  /** Suggestions are computed in the background: as long as newer ones are on their way, look for them now and then. */
+  awaitSuggestions() {
+    clearTimeout(this.waiting);
+    if (this.closed || !this.confirmed.suggesting?.working) return;
+    this.waiting = setTimeout(() => this.fetchSuggestions(), SUGGESTIONS_EVERY);
+  }
+
+  /** An operation that is on its way brings suggestions with its answer; those for another revision are not shown. */
+  async fetchSuggestions() {
+    const found = await getJson(`${documentPath(this.layer, this.recipe)}/suggestions`).catch(() => null);
+    if (this.closed) return;
+    const known = this.confirmed.suggesting;
+    if (found && !this.outbox.queue.length && found.revision === this.confirmed.revision) {
+      this.confirmed = { ...this.confirmed, ...found };
+      if (JSON.stringify(found.suggesting) !== JSON.stringify(known)) this.changed();
+    }
+    this.awaitSuggestions();
   }
 
   /**
@@ -83,6 +108,7 @@ export class Session {
   learn(answer) {
     this.confirmed = { ...this.confirmed, ...answer.document };
     this.predictAgain();
+    this.awaitSuggestions();
     this.onEffects(answer.effects ?? {});
   }
 
@@ -128,10 +154,13 @@ export class Session {
     if (!found || this.outbox.queue.length || found.revision <= this.confirmed.revision) return;
     this.confirmed = found;
     this.outbox.revision = found.revision;
+    this.awaitSuggestions();
     this.changed();
   }
 
   close() {
+    this.closed = true;
+    clearTimeout(this.waiting);
     this.outbox.close();
     document.removeEventListener("visibilitychange", this.look);
     window.removeEventListener("beforeunload", this.warn);

@@ -9,7 +9,7 @@ import { keepFocus } from "./shell.js";
 
 /** @import { Children } from "/shared/types.js" */
 /** @import { Session } from "./session.js" */
-/** @import { AnnotatedDocument, Item, Suggestion } from "./types.js" */
+/** @import { AnnotatedDocument, Item, Suggesting, Suggestion } from "./types.js" */
 
 const KIND_OF_STEP = { words: "entity", flows: "flow", frames: "image" };
 
@@ -42,20 +42,35 @@ export class SuggestionsPanel {
   /** @param {AnnotatedDocument} view */
   update(view) {
     const all = view.suggestions.filter((each) => each.kind === this.kind);
-    this.element.hidden = all.length === 0;
-    if (all.length) keepFocus(this.element, () => replaceContent(this.element, this.content(view, all)));
+    const { working = false, problem = null } = view.suggesting ?? {};
+    this.element.hidden = all.length === 0 && !working && !problem;
+    this.element.dataset.working = String(working);
+    if (this.element.hidden) return;
+    keepFocus(this.element, () => replaceContent(this.element, this.content(view, all)));
+  }
+
+  /**
+   * What is still being computed, or went wrong.
+   *
+   * @param {Suggesting | null} suggesting
+   */
+  progressLine(suggesting) {
+    const { working = false, problem = null } = suggesting ?? {};
+    if (problem) return element("p", { class: "problem small" }, t("suggest.problem", { problem }));
+    return working ? element("p", { class: "soft small" }, t("suggest.working")) : null;
   }
 
   /** @type {(view: AnnotatedDocument, all: Suggestion[]) => Children[]} */
   content(view, all) {
-    const shown = openSuggestions(view, this.kind, this.origin);
+    const shown = leastSureFirst(openSuggestions(view, this.kind, this.origin));
     const rejected = all.filter(
       (each) => each.state === "rejected" && (this.origin === null || each.origin === this.origin),
     );
     return [
       element("h2", {}, t("suggest.title", { count: shown.length })),
       element("p", { class: "soft small" }, t("suggest.counts", view.progress)),
-      this.originChoice(all),
+      this.progressLine(view.suggesting),
+      all.length ? this.originChoice(all) : null,
       shown.length ? this.allButtons(shown) : element("p", { class: "soft" }, t("suggest.none")),
       element(
         "ul",
@@ -140,7 +155,7 @@ export class SuggestionsPanel {
         "div",
         { lang: this.session.view.language },
         text,
-        element("span", { class: "origin" }, suggestion.origin),
+        element("span", { class: "origin" }, suggestion.origin, sureness(suggestion)),
         reason ? element("div", { class: "soft small" }, t("suggest.clash", { reason })) : null,
       ),
       button("accept", "✓", () => this.accept([suggestion])),
@@ -184,6 +199,20 @@ export class SuggestionsPanel {
     for (const [origin, group] of byOrigin(suggestions))
       this.session.do({ op, origin, keys: group.map((each) => each.key) });
   }
+}
+
+/** What needs a look most comes first; the others stay in order. */
+function leastSureFirst(suggestions) {
+  return suggestions.toSorted((one, other) => (one.confidence ?? 1) - (other.confidence ?? 1));
+}
+
+/**
+ * How sure a computed suggestion is.
+ *
+ * @param {Suggestion} suggestion
+ */
+function sureness({ confidence }) {
+  return confidence === undefined ? "" : ` ${Math.round(100 * confidence)} %`;
 }
 
 function byOrigin(suggestions) {

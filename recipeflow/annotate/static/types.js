@@ -28,7 +28,10 @@
  *   reason: string | null, notes: string[], received: number, size: number, view: Frames | null }} FilmState How far
  *   the film of a recipe is: bytes that have arrived, frames that are sampled.
  *
- * @typedef {{ key: string, kind: "entity" | "flow" | "image", item: any }} Item One decision of an annotation.
+ * @typedef {{ key: string, kind: "entity" | "flow" | "image", item: any,
+ *   confidence?: number }} Item One decision of an annotation; how sure it is, if it was computed.
+ * @typedef {{ number: number, working: boolean, problem: string | null }} Suggesting Whether newer suggestions are
+ *   being computed, and what went wrong.
  * @typedef {Item & { origin: string, state: "pending" | "rejected", clash: string | null }} Suggestion
  *
  * @typedef {{ target: string, unsure: boolean, text: string }} Note What the annotator says about an entity
@@ -60,6 +63,7 @@
  * @property {string} language
  * @property {Record<string, any>} progress
  * @property {Suggestion[]} suggestions
+ * @property {Suggesting | null} suggesting
  *
  * @typedef {Record<string, (doc: AnnotatedDocument, operation: any) => void>} Predictions What operations do, by name.
  *

@@ -1,0 +1,94 @@
+"""What the process that computes suggestions can be asked to do, and what it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from recipeflow.annotate.document import Document, LineWords
+from recipeflow.annotate.suggest.film import FilmTraits, look_at
+from recipeflow.annotate.suggest.frames import FrameModel
+from recipeflow.annotate.suggest.guess import Guess
+from recipeflow.annotate.suggest.guessing import guess_flows, guess_frames, guess_tags
+from recipeflow.annotate.suggest.learning import Learned, Lesson
+from recipeflow.release.scheme import Scheme
+from recipeflow.web.pictures import Film
+
+if TYPE_CHECKING:
+    from recipeflow.annotate.suggest.parsing import ParserGuesser
+    from recipeflow.annotate.suggest.ranking import FrameRanker
+
+KEPT_FILMS = 1000
+READ_TEXTS = 1000
+"""Recipes whose tags by the parser are kept: they change only with the words."""
+
+
+class Tasks:
+    """All calls are made one after the other, by one server."""
+
+    def __init__(self) -> None:
+        self.learned: dict[str, Learned] = {}
+        self.parsers: dict[str | None, ParserGuesser] = {}
+        self.ranker: FrameRanker | None = None
+        self.frames: dict[str, FrameModel] = {}
+        self.films: dict[str, FilmTraits | None] = {}
+        self.read: dict[tuple[str | None, str, tuple[LineWords, ...]], list[Guess]] = {}
+
+    def open_parser(self, name: str, scheme: Scheme, layer: str | None = None) -> None:
+        """Use a parser from now on: for a layer, or for all that have none of their own."""
+        from recipeflow.annotate.suggest.parsing import ParserGuesser
+
+        parser = ParserGuesser(name)
+        parser.check(scheme)
+        self.parsers[layer] = parser
+        self.read.clear()
+
+    def open_model(self, name: str) -> None:
+        """Rank frames with a retrieval model from now on."""
+        from recipeflow.annotate.suggest.ranking import FrameRanker
+
+        self.ranker = FrameRanker(name)
+
+    def learn(self, layer: str, lessons: Sequence[Lesson]) -> None:
+        """Train on the finished recipes of a layer."""
+        self.learned[layer] = Learned.learn(lessons)
+
+    def learn_frames(self, layer: str, films: Sequence[tuple[Document, Film]]) -> None:
+        """Train on the chosen frames of a layer, which takes longer: every film has to be looked at."""
+        seen = ((document, self._look(film)) for document, film in films)
+        found = FrameModel.learn((document, traits) for document, traits in seen if traits is not None)
+        self.frames[layer] = found or FrameModel.untrained()
+
+    def suggest(self, layer: str, document: Document, film: Film | None = None) -> list[Guess]:
+        """Suggestions for a recipe; for frames only with its film."""
+        learned = self.learned[layer]
+        owner = layer if layer in self.parsers else None
+        parser = self.parsers.get(owner) if document.base.has_text else None
+        read = self._read(parser, owner, document) if parser else ()
+        linked = parser.guess_flows(document) if parser and document.entities else ()
+        guesses = [*guess_tags(document, learned, read), *guess_flows(document, learned, linked)]
+        return guesses if film is None or not document.objects else [*guesses, *self._frames(layer, document, film)]
+
+    def _frames(self, layer: str, document: Document, film: Film) -> list[Guess]:
+        if (traits := self._look(film)) is None:
+            return []
+        ranker = self.ranker if document.base.has_text else None
+        rank = None if ranker is None else partial(ranker.rank, document, film)
+        return guess_frames(document, self.frames.get(layer) or FrameModel.untrained(), traits, rank)
+
+    def _look(self, film: Film) -> FilmTraits | None:
+        """What can be seen in a film, looked at once."""
+        if film.stamp not in self.films:
+            if len(self.films) >= KEPT_FILMS:
+                self.films.pop(next(iter(self.films)))
+            self.films[film.stamp] = look_at(film.folder, film.numbers)
+        return self.films[film.stamp]
+
+    def _read(self, parser: ParserGuesser, owner: str | None, document: Document) -> list[Guess]:
+        key = owner, document.base.id, document.cuts
+        if key not in self.read:
+            if len(self.read) >= READ_TEXTS:
+                self.read.clear()
+            self.read[key] = parser.guess_tags(document)
+        return self.read[key]
