@@ -41,6 +41,7 @@ USED_ONLY_WITH = {
         "hidden_dim",
         "dropout",
         "feature_dropout",
+        "image_dropout",
         "word_dropout",
         "feature_length",
         "context",
@@ -215,10 +216,12 @@ class VRFConfig(PreTrainedConfig):
         negatives: Which negatives of the mini-batch the loss uses: `"one"` sampled per side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
-            pre-action image (`residual_vrf.py`). The next six belong to it, and `text_dim` does not.
+            pre-action image (`residual_vrf.py`). The next seven belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
         dropout: The dropout rate of the hidden layers.
         feature_dropout: The dropout rate of an image's feature.
+        image_dropout: The share of queries that lose their pre-action image in a training step, so that the words
+            alone are trained too, and a picture that says little does not hide what they say.
         word_dropout: The share of words replaced by the unknown word in a training step, so that this one is
             trained, and words outside the vocabulary still have a useful vector.
         feature_length: Scale every image's feature to this norm, so that the same settings suit backbones of any
@@ -254,6 +257,7 @@ class VRFConfig(PreTrainedConfig):
     hidden_dim: int = _positive(default=512)
     dropout: float | int = _share(default=0.0)
     feature_dropout: float | int = _share(default=0.0)
+    image_dropout: float | int = _share(default=0.0)
     word_dropout: float | int = _share(default=0.0)
     feature_length: float | int | None = _length(default=None)
     context: Literal["none", "modifiers", "history"] = "none"
@@ -339,6 +343,14 @@ class VRFConfig(PreTrainedConfig):
             raise ValueError(
                 "expected at least one input for the query, found use_action, use_object and use_image all False; "
                 "set one of them to True"
+            )
+
+    def validate_image_dropout(self) -> None:
+        """A query that loses its image needs another input."""
+        if self.image_dropout and (not self.use_image or len(self.inputs) < 2):
+            raise ValueError(
+                f"expected an image and words as inputs for image_dropout={self.image_dropout}, found "
+                f"{' and '.join(self.inputs)} alone; set image_dropout to 0"
             )
 
     def validate_dimensions(self) -> None:

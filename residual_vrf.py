@@ -103,6 +103,7 @@ class VRFResidualQueryEncoder(nn.Module):
         if config.use_image:
             self.image_projection = nn.Linear(config.feature_dim, config.hidden_dim)
             self.start = nn.Linear(config.feature_dim, config.embedding_dim)
+        self.image_dropout = config.image_dropout
         self.scale = VRFFeatureScale(config)
         self.dropout = nn.Dropout(config.dropout)
         self.hidden = nn.Linear(joined_dim, 2 * config.hidden_dim)
@@ -122,12 +123,20 @@ class VRFResidualQueryEncoder(nn.Module):
         if pre_features is not None:
             features = self.scale(pre_features)
             h_image, start = self.image_projection(features), self.start(features)
+            pre_mask = self._drop_images(features, pre_mask)
             if pre_mask is not None:  # a missing image adds nothing anywhere
                 h_image, start = (h.masked_fill(~pre_mask[:, None], 0.0) for h in (h_image, start))
         h_context = None if context_words is None else self.context(context_words, context_roles)
         joined = torch.cat([h for h in (h_action, h_object, h_image, h_context) if h is not None], dim=-1)
         difference = self.output(self.dropout(torch.relu(self.hidden(self.dropout(joined)))))
         return normalize(difference if start is None else start + difference, dim=-1)
+
+    def _drop_images(self, features: torch.Tensor, pre_mask: torch.Tensor | None) -> torch.Tensor | None:
+        """The rows whose image counts; in training some of them lose theirs."""
+        if not (self.training and self.image_dropout):
+            return pre_mask
+        kept = torch.rand(len(features), device=features.device) >= self.image_dropout
+        return kept if pre_mask is None else kept & pre_mask
 
 
 __all__ = ["VRFContextEncoder", "VRFResidualImageEncoder", "VRFResidualQueryEncoder", "VRFWordMean"]

@@ -168,8 +168,11 @@ class TrainingConfig(LoopConfig):
         return self.model.get("architecture", "paper")
 
     def with_inputs(self, inputs: tuple[str, ...]) -> TrainingConfig:
-        """The same settings for queries of these inputs; a single input has no context."""
-        return replace(self, inputs=inputs).with_context("none" if len(inputs) == 1 else None)
+        """The same settings for queries of these inputs; a single input has no context, and never loses its image."""
+        model = dict(self.model)
+        if "image" not in inputs or len(inputs) == 1:
+            model.pop("image_dropout", None)
+        return replace(self, inputs=inputs, model=model).with_context("none" if len(inputs) == 1 else None)
 
     def with_context(self, context: str | None) -> TrainingConfig:
         """The same settings with another context; ``None`` keeps the current one."""
@@ -195,12 +198,14 @@ PRESETS = {
         warmup=0.1,
         max_grad_norm=5.0,
         checkpoint_every=0,
+        incomplete=True,
         model={
             "architecture": "residual",
             "word_dim": 128,
             "hidden_dim": 512,
             "dropout": 0.2,
             "feature_dropout": 0.3,
+            "image_dropout": 0.5,
             "feature_length": 10.0,
             "word_dropout": 0.1,
             "context": "history",

@@ -22,7 +22,7 @@ from recipeflow.experiment.paper import parse_folds, parse_rows
 from recipeflow.experiment.results import results_notes, results_table, short_table
 from recipeflow.kitchen import cook_release
 from recipeflow.pairs.loading import load_pairs
-from recipeflow.training.settings import PRESETS, get_preset
+from recipeflow.training.settings import INPUTS, PRESETS, get_preset
 from tests.pairs.pairing import OFFLINE
 
 ROOT = Path(__file__).parents[2]
@@ -142,11 +142,13 @@ def test_one_input_alone_is_asked_without_context():
     best = PRESETS["best"]
     assert best.with_inputs(("image",)).context == best.with_inputs(("object",)).context == "none"
     assert best.with_inputs(("action", "image")).context == "history"
+    dropped = {"+".join(inputs): best.with_inputs(inputs).model.get("image_dropout") for inputs in (("image",), INPUTS)}
+    assert dropped == {"image": None, "action+object+image": best.model["image_dropout"]}, "one input is never lost"
     assert PRESETS["paper"].with_inputs(("image",)).with_context("none").model == {}
 
 
 def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, tmp_path):
-    config = replace(PRESETS["best"], epochs=1, incomplete=True).with_context("history")
+    config = replace(PRESETS["best"], epochs=1)
     best = replace(experiment, preset="best", config=config)
     results = run_experiment(best, tmp_path, rows=("image", "both"), folds=[0], workers=1)
     image, both = results["rows"]

@@ -112,6 +112,16 @@ def test_dropout_is_only_for_training():
     assert not torch.equal(query(model, batch), query(model, batch))
 
 
+def test_some_images_are_missing_while_training_and_none_afterwards():
+    model, batch = residual_model(image_dropout=0.999), random_batch()
+    without = query(model, batch, pre_mask=torch.zeros(5, dtype=torch.bool))
+    assert not torch.allclose(query(model, batch), without)
+    model.train()
+    torch.manual_seed(0)
+    torch.testing.assert_close(query(model, batch), without)
+    torch.testing.assert_close(query(model, batch, pre_mask=torch.tensor([False, True, True, False, True])), without)
+
+
 def test_some_words_are_unknown_while_training_and_none_afterwards():
     model, batch = residual_model(context="history", word_dropout=0.999), random_batch() | CONTEXT
     unknown = {
