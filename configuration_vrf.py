@@ -235,6 +235,8 @@ class VRFConfig(PreTrainedConfig):
         selected_on_fold: The fold on which this was the best model of its run; figures on that fold are optimistic.
             None for a model that was not selected, such as the last one of a run.
         trained_on: The digest of that dataset, to recognise it; None if it was not recorded.
+        tuning: Which setting was chosen for the dataset before training, on which of its folds, what was tried and how
+            long that took; None if nothing was chosen.
     """
 
     model_type = "vrf"
@@ -266,6 +268,7 @@ class VRFConfig(PreTrainedConfig):
     held_out_fold: int | None = None
     selected_on_fold: int | None = None
     trained_on: str | None = None
+    tuning: dict[str, Any] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Refuse unknown keys, which transformers would keep as attributes that nothing reads."""

@@ -112,6 +112,7 @@ class TrainingConfig(LoopConfig):
         feature_precision: Precision of cached features, ``fp32`` or ``bf16``; never chosen automatically.
         views: Views per image to train on, 1, 2 or 4; each step draws one of them, and tests use the first.
         incomplete: Train also on rows without a pre-action image, where that is an input.
+        tune: Choose the feature dropout for the dataset first, on inner folds (``tuning.py``).
         model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
     """
 
@@ -134,6 +135,7 @@ class TrainingConfig(LoopConfig):
     feature_precision: Literal["fp32", "bf16"] = "fp32"
     views: int = 1
     incomplete: bool = False
+    tune: bool = False
     model: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -145,6 +147,11 @@ class TrainingConfig(LoopConfig):
                 "them by +, such as action+object"
             )
         self._check_finetuning()
+        if self.tune and (self.architecture == "paper" or self.finetune):
+            raise UsageError(
+                "expected preset best with cached features to tune, found the paper's model or fine-tuning; omit "
+                "--tune, or use --preset best without --finetune"
+            )
 
     def _check_finetuning(self) -> None:
         """Refuse settings of cached features where there are none: they would have no effect."""

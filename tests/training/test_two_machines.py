@@ -35,7 +35,8 @@ def test_the_processes_of_a_documented_launch_can_share_its_batches(config, argu
     processes = yaml.safe_load(config.read_text())["num_processes"]
     options = dict(pairwise(arguments))
     asked = options.get("--recipes-per-batch")
-    preset = get_preset(options.get("--preset", "fast"), recipes_per_batch=asked and int(asked))
+    default = "fast" if "--finetune" in arguments else "best"
+    preset = get_preset(options.get("--preset", default), recipes_per_batch=asked and int(asked))
     check_share(preset.recipes_per_batch, processes)
 
 
