@@ -200,8 +200,9 @@ def start_training(
         claim.release()
         raise
     if accelerator.is_main_process:
-        usable = int(pairs.usable(config.inputs).sum())
-        announce(f"{usable} of {len(pairs.folds)} rows have what {' + '.join(config.inputs)} needs")
+        usable = int(pairs.usable(config.inputs, config.incomplete).sum())
+        optional = ", some without the image" if usable > pairs.usable(config.inputs).sum() else ""
+        announce(f"{usable} of {len(pairs.folds)} rows have what {' + '.join(config.inputs)} needs{optional}")
         announce(f"training on {len(run.train_data)} of them, in {trainer.steps} steps")
     return trainer
 
