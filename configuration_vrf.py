@@ -46,6 +46,7 @@ USED_ONLY_WITH = {
         "image_dropout",
         "word_dropout",
         "feature_length",
+        "shared_map",
         "context",
     ),
     ("loss", "triplet"): ("margin", "negatives"),
@@ -220,7 +221,7 @@ class VRFConfig(PreTrainedConfig):
         negatives: Which negatives of the mini-batch the loss uses: `"one"` sampled per side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
-            pre-action image (`residual_vrf.py`). The next seven belong to it, and `text_dim` does not.
+            pre-action image (`residual_vrf.py`). The next eight belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
         dropout: The dropout rate of the hidden layers.
         feature_dropout: The dropout rate of an image's feature.
@@ -230,6 +231,7 @@ class VRFConfig(PreTrainedConfig):
             trained, and words outside the vocabulary still have a useful vector.
         feature_length: Scale every image's feature to this norm, so that the same settings suit backbones of any
             scale; `None` uses features as they are.
+        shared_map: Map the features of both images into the joint space with one linear map instead of two.
         context: What a query reads from the flow graph besides its inputs: `"none"`, `"modifiers"` of the action, or
             also the object's `"history"`.
         loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch. A setting that belongs to
@@ -266,6 +268,7 @@ class VRFConfig(PreTrainedConfig):
     image_dropout: float | int = _share(default=0.0)
     word_dropout: float | int = _share(default=0.0)
     feature_length: float | int | None = _length(default=None)
+    shared_map: bool = False
     context: Literal["none", "modifiers", "history"] = "none"
     loss: Literal["triplet", "contrastive"] = "triplet"
     temperature: float | int = _temperature(default=0.07)

@@ -96,6 +96,7 @@ def test_bad_values_are_refused(change, message):
         ({"image_dropout": 0.1}, {"architecture": "residual"}, {"architecture": "paper"}),
         ({"word_dropout": 0.1}, {"architecture": "residual"}, {"architecture": "paper"}),
         ({"feature_length": 1.0}, {"architecture": "residual"}, {"architecture": "paper"}),
+        ({"shared_map": True}, {"architecture": "residual"}, {"architecture": "paper"}),
         ({"context": "history"}, {"architecture": "residual"}, {"architecture": "paper"}),
         ({"temperature": 0.5}, {"loss": "contrastive"}, {"loss": "triplet"}),
         ({"margin": 0.2}, {"loss": "triplet"}, {"loss": "contrastive"}),
