@@ -214,6 +214,7 @@ PRESETS = {
             "feature_dropout": 0.3,
             "image_dropout": 0.5,
             "feature_length": 10.0,
+            "shared_map": True,
             "word_dropout": 0.1,
             "context": "history",
             "loss": "contrastive",
