@@ -114,8 +114,8 @@ def tune_run(
 
     def attempt(tried: TrainingConfig) -> dict[str, float]:
         run = prepare_run(pairs, tried, fold or 0, backbone, weights, inner)
-        data = {"train_data": run.train_data, "eval_data": run.eval_data}
-        trainer = VRFTrainer(run.model, run.processor, tried, **data, show_progress=False)
+        model, words = run.model, run.processor
+        trainer = VRFTrainer(model, words, tried, run.train_data, eval_data=run.eval_data, show_progress=False)
         trainer.train()
         return trainer.last_figures()
 
