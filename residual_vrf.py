@@ -74,6 +74,22 @@ class VRFFeatureScale(nn.Module):
         return self.dropout(features)
 
 
+class VRFAppearance(nn.Module):
+    """What a picture shows, in the joint space: one linear map for pictures before and after an action.
+
+    With a map for each side, two pictures of a food that training never saw need not land near each other.
+    """
+
+    def __init__(self, config: VRFConfig) -> None:
+        super().__init__()
+        self.scale = VRFFeatureScale(config)
+        self.linear = nn.Linear(config.feature_dim, config.embedding_dim)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Map features of the backbone."""
+        return self.linear(self.scale(features))
+
+
 class VRFResidualImageEncoder(nn.Module):
     """Embed a post-action image: a linear map of its feature plus the output of one hidden layer."""
 
@@ -83,12 +99,14 @@ class VRFResidualImageEncoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.hidden = nn.Linear(config.feature_dim, config.hidden_dim)
         self.output = nn.Linear(config.hidden_dim, config.embedding_dim)
-        self.linear = nn.Linear(config.feature_dim, config.embedding_dim)
+        if not config.shared_map:
+            self.linear = nn.Linear(config.feature_dim, config.embedding_dim)
 
-    def forward(self, post_features: torch.Tensor) -> torch.Tensor:
-        """Embed features of the backbone as unit vectors."""
+    def forward(self, post_features: torch.Tensor, shown: torch.Tensor | None = None) -> torch.Tensor:
+        """Embed features of the backbone as unit vectors; `shown` is their appearance, if the map is shared."""
         features = self.scale(post_features)
-        return normalize(self.linear(features) + self.output(self.dropout(torch.relu(self.hidden(features)))), dim=-1)
+        shown = self.linear(features) if shown is None else shown
+        return normalize(shown + self.output(self.dropout(torch.relu(self.hidden(features)))), dim=-1)
 
 
 class VRFResidualQueryEncoder(nn.Module):
@@ -102,7 +120,9 @@ class VRFResidualQueryEncoder(nn.Module):
             joined_dim += config.word_dim
         if config.use_image:
             self.image_projection = nn.Linear(config.feature_dim, config.hidden_dim)
-            self.start = nn.Linear(config.feature_dim, config.embedding_dim)
+            if not config.shared_map:
+                self.start = nn.Linear(config.feature_dim, config.embedding_dim)
+        self.image_dropout = config.image_dropout
         self.scale = VRFFeatureScale(config)
         self.dropout = nn.Dropout(config.dropout)
         self.hidden = nn.Linear(joined_dim, 2 * config.hidden_dim)
@@ -116,12 +136,17 @@ class VRFResidualQueryEncoder(nn.Module):
         pre_mask: torch.Tensor | None = None,
         context_words: torch.Tensor | None = None,
         context_roles: torch.Tensor | None = None,
+        shown: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Embed the encoded phrases, the image's feature and the words of a context; None means unused."""
+        """Embed the encoded phrases, the image's feature and the words of a context; None means unused.
+
+        `shown` is the image's appearance, if the map is shared.
+        """
         h_image = start = None
         if pre_features is not None:
             features = self.scale(pre_features)
-            h_image, start = self.image_projection(features), self.start(features)
+            h_image, start = self.image_projection(features), self.start(features) if shown is None else shown
+            pre_mask = self._drop_images(features, pre_mask)
             if pre_mask is not None:  # a missing image adds nothing anywhere
                 h_image, start = (h.masked_fill(~pre_mask[:, None], 0.0) for h in (h_image, start))
         h_context = None if context_words is None else self.context(context_words, context_roles)
@@ -129,5 +154,12 @@ class VRFResidualQueryEncoder(nn.Module):
         difference = self.output(self.dropout(torch.relu(self.hidden(self.dropout(joined)))))
         return normalize(difference if start is None else start + difference, dim=-1)
 
+    def _drop_images(self, features: torch.Tensor, pre_mask: torch.Tensor | None) -> torch.Tensor | None:
+        """The rows whose image counts; in training some of them lose theirs."""
+        if not (self.training and self.image_dropout):
+            return pre_mask
+        kept = torch.rand(len(features), device=features.device) >= self.image_dropout
+        return kept if pre_mask is None else kept & pre_mask
 
-__all__ = ["VRFContextEncoder", "VRFResidualImageEncoder", "VRFResidualQueryEncoder", "VRFWordMean"]
+
+__all__ = ["VRFAppearance", "VRFContextEncoder", "VRFResidualImageEncoder", "VRFResidualQueryEncoder", "VRFWordMean"]

@@ -25,6 +25,7 @@ from recipeflow.cli.shared import (
     quiet_in_pipes,
     resumable,
 )
+from recipeflow.errors import UsageError
 from recipeflow.training.saved_model import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ ContextOption = Annotated[
 
 PrecisionOption = Annotated[Literal["fp32", "bf16"], typer.Option(help="Precision of the cached features.")]
 ViewsOption = Annotated[int, typer.Option(help="Views per image: 1, 2 (adds a mirrored one) or 4 (adds two crops).")]
+TuneOption = Annotated[
+    bool,
+    typer.Option(
+        "--tune",
+        help="First choose the feature dropout of preset best for this dataset, on folds that are not tested.",
+    ),
+]
 
 
 def features(
@@ -117,8 +125,12 @@ def train(
     fold: Annotated[
         int | None, typer.Option(help="Hold out this fold and test on it; by default, train on all.")
     ] = None,
-    preset: PresetOption = "fast",
+    preset: Annotated[
+        str | None,
+        typer.Option(help="Training settings: paper, fast or best. Default: best; fast with --finetune."),
+    ] = None,
     context: ContextOption = None,
+    tune: TuneOption = False,
     inputs: Annotated[
         str, typer.Option(help="The parts of a query: action, object and image, joined by +.")
     ] = "action+object+image",
@@ -170,10 +182,13 @@ def train(
     from recipeflow.machines.processes import do_in_all, reporting_lost_processes, wait_for_everyone
     from recipeflow.training.settings import get_preset
 
+    trained_stages = "last" if finetune_stage == "last" else finetune or finetune_stage == "all"
     config = get_preset(
-        preset,
+        # Fine-tuning keeps a batch's activations, and batches of best have four times as many images.
+        preset or ("fast" if trained_stages else "best"),
         seed=seed,
-        finetune="last" if finetune_stage == "last" else finetune or finetune_stage == "all",
+        tune=tune or None,
+        finetune=trained_stages,
         feature_precision=precision,
         views=views,
         epochs=epochs,
@@ -302,6 +317,7 @@ def experiment(
     out: Annotated[Path, typer.Option(help="The experiment's folder.")] = Path("experiment"),
     preset: PresetOption = "fast",
     context: ContextOption = None,
+    tune: TuneOption = False,
     precision: PrecisionOption = "fp32",
     views: ViewsOption = 1,
     rows: Annotated[str, typer.Option(help="Rows of the table, joined by commas.")] = "random,text,image,both",
@@ -334,7 +350,11 @@ def experiment(
     from recipeflow.files import check_writable
     from recipeflow.training.settings import get_preset
 
-    config = get_preset(preset, feature_precision=precision, views=views).with_context(context)
+    if tune and inner:
+        raise UsageError(
+            "expected one of --tune and --inner, found both; --tune would choose on the fold that is tested"
+        )
+    config = get_preset(preset, feature_precision=precision, views=views, tune=tune or None).with_context(context)
     names, numbers = [row.name for row in parse_rows(rows.split(","))], parse_folds(folds)
     check_dataset(dataset)
     check_writable(out)

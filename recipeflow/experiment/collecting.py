@@ -59,6 +59,7 @@ def collect_results(done: JobResults, settings: dict[str, Any], pairs: Pairs, so
                 **_summary({fold: result["metrics"] for fold, result in folds.items()}),
                 "folds": {fold: {**r["metrics"], "train_rows": r["train_rows"]} for fold, r in folds.items()},
                 "common": common_summary(folds, common, usable) if row.inputs else None,
+                "tuning": {fold: r["tuning"] for fold, r in folds.items() if r.get("tuning")},
                 "unseen": _mean_metrics([r["unseen"] for r in folds.values() if r.get("unseen")]),
             }
         )

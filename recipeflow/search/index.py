@@ -21,7 +21,7 @@ import pyarrow as pa
 import torch
 from transformers.dynamic_module_utils import custom_object_save
 
-from configuration_vrf import HUB_WEIGHTS, OFFLINE_WEIGHTS, VRFConfig, weights_digest
+from configuration_vrf import HUB_WEIGHTS, OFFLINE_PACKAGES, VRFConfig, weights_digest
 from modeling_vrf import VRFModel
 from package_vrf import INDEX, INDEX_ABOUT
 from processing_vrf import VRFProcessor
@@ -100,7 +100,8 @@ def build_index(
 
 def _weights_source(config: VRFConfig) -> str:
     """The ``weights`` argument for the origin recorded in a model's config."""
-    for source, start in ((OFFLINE_WEIGHTS, f"{OFFLINE_WEIGHTS} "), (HUB_WEIGHTS, f"{HUB_WEIGHTS}, ")):
+    starts = {package: f"{package} " for package in OFFLINE_PACKAGES} | {HUB_WEIGHTS: f"{HUB_WEIGHTS}, "}
+    for source, start in starts.items():
         if config.backbone_weights.startswith(start):
             return source
     raise SearchIndexError(

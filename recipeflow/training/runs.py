@@ -32,6 +32,7 @@ from recipeflow.training.recorded_settings import refuse_finished
 from recipeflow.training.saved_model import BEST, find_model_folder
 from recipeflow.training.settings import TrainingConfig
 from recipeflow.training.trainer import RUN, CardMaker, VRFTrainer
+from recipeflow.training.tuning import apply_tuning, keep_tuning, settings_of_run, tune
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,34 @@ def prepare_run(
     return Run(model, processor, train_data, eval_data, *test_folds)
 
 
+def tune_run(
+    pairs: Pairs,
+    config: TrainingConfig,
+    fold: int | None,
+    backbone: str,
+    weights: str,
+    announce: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any] | None:
+    """What suits this dataset, as a record of the choice; ``None`` unless ``config.tune``.
+
+    The fold that the run holds out is left out here too, and the next one is tested; a run that holds none out is
+    tuned on fold 0.
+    """
+    if not config.tune:
+        return None
+    inner = fold is not None
+    tested = split_folds(fold or 0, inner)[1][0]
+
+    def attempt(tried: TrainingConfig) -> dict[str, float]:
+        run = prepare_run(pairs, tried, fold or 0, backbone, weights, inner)
+        model, words = run.model, run.processor
+        trainer = VRFTrainer(model, words, tried, run.train_data, eval_data=run.eval_data, show_progress=False)
+        trainer.train()
+        return trainer.last_figures()
+
+    return {"fold": tested, **tune(config, attempt, announce)}
+
+
 class RunTrainer(VRFTrainer):
     """The trainer of a run that holds out a fold. Its best model records the fold that it was selected on."""
 
@@ -154,7 +183,7 @@ def start_training(
         decide_in_main(lambda: refuse_finished(output))
         folder = do_in_all(lambda: open_dataset(dataset))
         check_context(folder, config.context)
-        run, pairs, origin = _prepare(folder, config, fold, backbone, weights, cache, announce)
+        run, pairs, config, origin = _prepare(folder, output, config, fold, backbone, weights, cache, announce)
         trainer = RunTrainer(
             run.model,
             run.processor,
@@ -173,31 +202,39 @@ def start_training(
         claim.release()
         raise
     if accelerator.is_main_process:
-        usable = int(pairs.usable(config.inputs).sum())
-        announce(f"{usable} of {len(pairs.folds)} rows have what {' + '.join(config.inputs)} needs")
+        usable = int(pairs.usable(config.inputs, config.incomplete).sum())
+        optional = ", some without the image" if usable > pairs.usable(config.inputs).sum() else ""
+        announce(f"{usable} of {len(pairs.folds)} rows have what {' + '.join(config.inputs)} needs{optional}")
         announce(f"training on {len(run.train_data)} of them, in {trainer.steps} steps")
     return trainer
 
 
 def _prepare(
     dataset: Path,
+    output: Path,
     config: TrainingConfig,
     fold: int | None,
     backbone: str,
     weights: str,
     cache: str | Path | None,
     announce: Callable[[str], None],
-) -> tuple[Run, Pairs, dict[str, Any]]:
-    """The run, and the origin that a resumed run must match; all machines have the same data and initial weights."""
+) -> tuple[Run, Pairs, TrainingConfig, dict[str, Any]]:
+    """The run, its tuned settings, and the origin that a resumed run must match.
+
+    All machines have the same data and initial weights.
+    """
     digest = check_same(lambda: {"dataset": dataset_digest(dataset)})["dataset"]
     options = {"precision": config.feature_precision, "views": config.views, "announce": announce}
     images = open_images(dataset, backbone, weights, cache, bool(config.finetune), **options)
     pairs = open_pairs(dataset, images, cache, digest, announce)
-    run = prepare_run(pairs, config, fold, backbone, weights, trained_on=digest)
+    origin: dict[str, Any] = {"dataset": digest, "held_out_fold": fold, "backbone": backbone}
+    asked = settings_of_run(config) | origin | {"weights": str(weights)}
+    tuning = keep_tuning(output, asked, lambda: tune_run(pairs, config, fold, backbone, weights, announce))
+    config = apply_tuning(config, tuning)
+    run = prepare_run(pairs, config, fold, backbone, weights, trained_on=digest, tuning=tuning)
     check_same(lambda: {"initial weights": weights_digest(run.model)})
-    origin = {"dataset": digest, "held_out_fold": fold}
-    origin |= {"backbone": backbone, "backbone_weights": run.model.config.backbone_weights}
-    return run, pairs, origin
+    origin["backbone_weights"] = run.model.config.backbone_weights
+    return run, pairs, config, origin
 
 
 def load_trained(name: str, device: torch.device | None = None) -> tuple[VRFModel, VRFProcessor]:

@@ -26,6 +26,9 @@ SETTINGS = "training.json"
 HISTORY = "history.json"
 """What a run was started with, and what it measured in each epoch."""
 
+TUNING = "tuning.json"
+"""What a run with ``--tune`` chose, so that a resumed one does not choose again."""
+
 VOCABULARY = "tokenizer.json"
 NEEDED = ("config.json", "*.safetensors", "modeling_*.py", "processor_config.json", VOCABULARY)
 """Without these, a model cannot be loaded from the Hub."""

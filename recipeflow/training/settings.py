@@ -112,6 +112,7 @@ class TrainingConfig(LoopConfig):
         feature_precision: Precision of cached features, ``fp32`` or ``bf16``; never chosen automatically.
         views: Views per image to train on, 1, 2 or 4; each step draws one of them, and tests use the first.
         incomplete: Train also on rows without a pre-action image, where that is an input.
+        tune: Choose the feature dropout for the dataset first, on inner folds (``tuning.py``).
         model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
     """
 
@@ -134,6 +135,7 @@ class TrainingConfig(LoopConfig):
     feature_precision: Literal["fp32", "bf16"] = "fp32"
     views: int = 1
     incomplete: bool = False
+    tune: bool = False
     model: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -145,6 +147,11 @@ class TrainingConfig(LoopConfig):
                 "them by +, such as action+object"
             )
         self._check_finetuning()
+        if self.tune and (self.architecture == "paper" or self.finetune):
+            raise UsageError(
+                "expected preset best with cached features to tune, found the paper's model or fine-tuning; omit "
+                "--tune, or use --preset best without --finetune"
+            )
 
     def _check_finetuning(self) -> None:
         """Refuse settings of cached features where there are none: they would have no effect."""
@@ -168,8 +175,11 @@ class TrainingConfig(LoopConfig):
         return self.model.get("architecture", "paper")
 
     def with_inputs(self, inputs: tuple[str, ...]) -> TrainingConfig:
-        """The same settings for queries of these inputs; a single input has no context."""
-        return replace(self, inputs=inputs).with_context("none" if len(inputs) == 1 else None)
+        """The same settings for queries of these inputs; a single input has no context, and never loses its image."""
+        model = dict(self.model)
+        if "image" not in inputs or len(inputs) == 1:
+            model.pop("image_dropout", None)
+        return replace(self, inputs=inputs, model=model).with_context("none" if len(inputs) == 1 else None)
 
     def with_context(self, context: str | None) -> TrainingConfig:
         """The same settings with another context; ``None`` keeps the current one."""
@@ -195,13 +205,16 @@ PRESETS = {
         warmup=0.1,
         max_grad_norm=5.0,
         checkpoint_every=0,
+        incomplete=True,
         model={
             "architecture": "residual",
             "word_dim": 128,
             "hidden_dim": 512,
             "dropout": 0.2,
             "feature_dropout": 0.3,
+            "image_dropout": 0.5,
             "feature_length": 10.0,
+            "shared_map": True,
             "word_dropout": 0.1,
             "context": "history",
             "loss": "contrastive",

@@ -24,14 +24,14 @@ from recipeflow.pairs.batches import PairBatch, PairTensors, RecipeBatches
 from recipeflow.training.large_batch import LARGE_BATCH, gather_uneven, large_batch_loss, own_rows
 from recipeflow.training.loop import TrainingLoop, make_accelerator
 from recipeflow.training.output_folder import FolderKind
-from recipeflow.training.saved_model import SETTINGS
+from recipeflow.training.saved_model import SETTINGS, TUNING
 from recipeflow.training.settings import TrainingConfig
 from recipeflow.training.sharding import whole_weights
 
 EMBEDDING = ("get_features", "get_query_embeds", "get_image_embeds")
 """The model's methods that evaluation calls."""
 
-RUN = FolderKind("vrf train", marks=(SETTINGS,))
+RUN = FolderKind("vrf train", marks=(SETTINGS, TUNING))
 
 
 class PairEmbedder(nn.Module):

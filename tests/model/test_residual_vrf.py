@@ -28,6 +28,20 @@ def test_without_words_a_query_starts_from_the_image():
     torch.testing.assert_close(query(model, batch), torch.nn.functional.normalize(start, dim=1))
 
 
+def test_with_a_shared_map_a_picture_means_the_same_before_and_after():
+    """With all differences switched off, the query of a picture is the embedding of the same picture."""
+    model, batch = residual_model(shared_map=True), random_batch() | {"pre_mask": None}
+    names = {name for name, _ in model.named_parameters()}
+    assert "appearance.linear.weight" in names
+    assert not {"query_encoder.start.weight", "image_encoder.linear.weight"} & names
+    for encoder in (model.query_encoder, model.image_encoder):
+        torch.nn.init.zeros_(encoder.output.weight)
+        torch.nn.init.zeros_(encoder.output.bias)
+    torch.testing.assert_close(query(model, batch), model.get_image_embeds(post_features=batch["pre_features"]))
+    words = residual_model(shared_map=True, use_image=False)
+    assert query(words, batch).shape == (5, words.config.embedding_dim)
+
+
 @pytest.mark.parametrize("context", ["modifiers", "history"])
 def test_context_counts_by_role_and_an_empty_one_is_like_none(context):
     model, batch = residual_model(context=context), random_batch()
@@ -112,6 +126,16 @@ def test_dropout_is_only_for_training():
     assert not torch.equal(query(model, batch), query(model, batch))
 
 
+def test_some_images_are_missing_while_training_and_none_afterwards():
+    model, batch = residual_model(image_dropout=0.999), random_batch()
+    without = query(model, batch, pre_mask=torch.zeros(5, dtype=torch.bool))
+    assert not torch.allclose(query(model, batch), without)
+    model.train()
+    torch.manual_seed(0)
+    torch.testing.assert_close(query(model, batch), without)
+    torch.testing.assert_close(query(model, batch, pre_mask=torch.tensor([False, True, True, False, True])), without)
+
+
 def test_some_words_are_unknown_while_training_and_none_afterwards():
     model, batch = residual_model(context="history", word_dropout=0.999), random_batch() | CONTEXT
     unknown = {
@@ -126,7 +150,7 @@ def test_some_words_are_unknown_while_training_and_none_afterwards():
 
 def test_it_loads_anywhere_with_its_code(tmp_path):
     """In another process and folder, from the saved files alone."""
-    model = residual_model(context="history", dropout=0.2)
+    model = residual_model(context="history", dropout=0.2, shared_map=True)
     model.save_pretrained(tmp_path / "saved")
     batch = {**random_batch(), **CONTEXT}
     torch.save((batch, model(**batch, return_loss=False).query_embeds), tmp_path / "expected.pt")

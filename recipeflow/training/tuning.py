@@ -1,0 +1,66 @@
+"""Choose a setting for a release before the run itself, on folds that the run is not tested on.
+
+How much of a picture's feature should be dropped depends on the pictures: much where scenes change, little where they
+stay the same. So values are tried on the release, from the lowest up, until one is no better than the one before.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from recipeflow.files import write_json
+from recipeflow.machines.processes import decide_in_main
+from recipeflow.training.saved_model import TUNING
+from recipeflow.training.settings import CHECKPOINTING, TrainingConfig
+
+SETTING, VALUES = "feature_dropout", (0.3, 0.5, 0.7)
+"""What is chosen, and the values to try, in this order."""
+
+JUDGED_BY = "mean_reciprocal_rank"
+"""It depends on every rank, so that a few hundred queries tell two values apart better than a recall does."""
+
+Record = dict[str, Any]
+Attempt = Callable[[TrainingConfig], Mapping[str, float]]
+"""Trains with these settings and returns the metrics on the inner fold."""
+
+
+def tune(config: TrainingConfig, attempt: Attempt, announce: Callable[[str], None] = lambda line: None) -> Record:
+    """What was tried and chosen, and how long it took, as results and models record it; ``announce`` gets lines."""
+    started = time.perf_counter()
+    tried: list[dict[str, float]] = []
+    for value in VALUES:
+        metrics = attempt(apply_tuning(config, {SETTING: value}))
+        tried.append({SETTING: value, **{name: metrics[name] for name in (JUDGED_BY, "recall_at_5")}})
+        announce(f"tuning: {SETTING} {value} has R@5 {metrics['recall_at_5']:.1f} on an inner fold")
+        if len(tried) > 1 and tried[-1][JUDGED_BY] <= tried[-2][JUDGED_BY]:
+            break
+    chosen = max(tried, key=lambda found: found[JUDGED_BY])[SETTING]
+    announce(f"tuning: chose {SETTING} {chosen}")
+    return {SETTING: chosen, "tried": tried, "seconds": round(time.perf_counter() - started, 1)}
+
+
+def apply_tuning(config: TrainingConfig, record: Record | None) -> TrainingConfig:
+    """The same settings with the chosen value, if one was chosen."""
+    return config if record is None else replace(config, model={**config.model, SETTING: record[SETTING]})
+
+
+def settings_of_run(config: TrainingConfig) -> dict[str, Any]:
+    """The settings that a choice depends on."""
+    return {name: value for name, value in asdict(config).items() if name not in CHECKPOINTING}
+
+
+def keep_tuning(output: Path, asked: Mapping[str, Any], choose: Callable[[], Record | None]) -> Record | None:
+    """Choose, unless an earlier start of the same run in this folder did; all processes get the same answer."""
+    path, asked = output / TUNING, json.loads(json.dumps(asked))
+    kept = decide_in_main(lambda: json.loads(path.read_text(encoding="utf-8")) if path.exists() else {})
+    if kept.get("asked") == asked:
+        return kept["record"]
+    record = choose()
+    if record is not None:
+        decide_in_main(lambda: write_json(path, {"asked": asked, "record": record}))
+    return record

@@ -1,0 +1,76 @@
+"""Choosing a setting for a dataset before training on it."""
+
+import pytest
+
+from recipeflow.errors import UsageError
+from recipeflow.training.runs import prepare_run, tune_run
+from recipeflow.training.settings import get_preset
+from recipeflow.training.tuning import SETTING, VALUES, apply_tuning, keep_tuning, tune
+from tests.pairs.pairing import OFFLINE, make_pairs
+
+BEST = get_preset("best", tune=True, epochs=1)
+
+
+def figures(*values: float):
+    """An attempt that finds these figures, one after the other, whatever the settings; with the settings asked for."""
+    asked, found = [], iter(values)
+
+    def attempt(config):
+        asked.append(config.model[SETTING])
+        value = next(found)
+        return {"mean_reciprocal_rank": value, "recall_at_5": 100 * value}
+
+    return attempt, asked
+
+
+@pytest.mark.parametrize(
+    ("found", "tried", "chosen"),
+    [
+        ((0.5, 0.4), 2, 0),  # the first is best: nothing higher than the second is tried
+        ((0.5, 0.5), 2, 0),
+        ((0.5, 0.6, 0.55), 3, 1),
+        ((0.5, 0.6, 0.7), 3, 2),
+    ],
+)
+def test_values_are_tried_from_the_lowest_while_they_get_better(found, tried, chosen):
+    attempt, asked = figures(*found)
+    record = tune(BEST, attempt)
+    assert asked == list(VALUES[:tried])
+    assert record[SETTING] == VALUES[chosen] == apply_tuning(BEST, record).model[SETTING]
+    assert [one["recall_at_5"] for one in record["tried"]] == [100 * value for value in found]
+    assert record["seconds"] >= 0
+
+
+def test_a_run_that_starts_again_keeps_its_choice_and_another_one_does_not(tmp_path):
+    choices = iter([{SETTING: 0.5}, {SETTING: 0.7}])
+    asked = {"epochs": 1, "inputs": ("action", "image")}
+    assert keep_tuning(tmp_path, asked, lambda: next(choices)) == {SETTING: 0.5}
+    assert keep_tuning(tmp_path, asked, lambda: next(choices)) == {SETTING: 0.5}
+    assert keep_tuning(tmp_path, asked | {"epochs": 2}, lambda: next(choices)) == {SETTING: 0.7}
+
+
+def test_without_tuning_nothing_is_written(tmp_path):
+    assert keep_tuning(tmp_path, {}, lambda: None) is None
+    assert apply_tuning(BEST, None) == BEST and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("fold", "tested"), [(3, 4), (9, 0), (None, 0)])
+def test_the_fold_that_a_run_is_tested_on_takes_no_part(fold, tested, monkeypatch):
+    pairs, seen = make_pairs(), []
+
+    def watched(*arguments):
+        run = prepare_run(*arguments)
+        seen.append({*pairs.folds[run.train_data.rows].tolist(), *pairs.folds[run.eval_data.rows].tolist()})
+        return run
+
+    monkeypatch.setattr("recipeflow.training.runs.prepare_run", watched)
+    record = tune_run(pairs, BEST, fold, **OFFLINE)
+    assert record["fold"] == tested
+    assert len(seen) == len(record["tried"]) >= 2
+    assert all(folds == set(range(10)) - {fold} for folds in seen)
+
+
+@pytest.mark.parametrize(("preset", "changes"), [("fast", {}), ("best", {"finetune": True})])
+def test_what_cannot_be_tuned_is_refused(preset, changes):
+    with pytest.raises(UsageError, match="expected preset best with cached features to tune"):
+        get_preset(preset, tune=True, **changes)
