@@ -95,7 +95,7 @@ class Retriever:
         """
         index = build_index(model, processor, dataset, **options)
         try:
-            return cls(model, processor, VRFIndex(index.rows, index.about, calibration))
+            return cls(model, processor, VRFIndex(index.rows, index.about, calibration, index.features))
         except ValueError as error:
             raise CalibrationError(str(error)) from error
 
