@@ -50,6 +50,7 @@ COMMANDS = (
     searching.search,
     parsing.parse,
     storyboarding.storyboard,
+    storyboarding.storyboard_evaluate,
 )
 """In the order in which --help lists them, before the groups."""
 

@@ -10,7 +10,11 @@ from typing import Annotated
 import typer
 
 from recipeflow.cli.shared import (
+    OFFLINE_WEIGHTS,
+    CacheOption,
+    DatasetArgument,
     DeviceOption,
+    WeightsOption,
     errors,
     output,
     quiet_in_pipes,
@@ -117,3 +121,60 @@ def _parse_pictures(options: list[str] | None) -> dict[str, Path]:
         check_picture(Path(path.strip()))
         pictures[name.strip()] = Path(path.strip())
     return pictures
+
+
+def storyboard_evaluate(
+    dataset: DatasetArgument,
+    model: Annotated[
+        list[str],
+        typer.Option(help="A model that was trained without one fold; can be repeated, for several folds."),
+    ] = [DEFAULT_MODEL],  # noqa: B006 - typer needs a list, and copies it
+    beam: BeamOption = 5,
+    plot: Annotated[Path | None, typer.Option(help="Draw R@5 by depth into this PNG file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
+    weights: WeightsOption = OFFLINE_WEIGHTS,
+    cache: CacheOption = None,
+    device: DeviceOption = None,
+) -> None:
+    """Measure how well whole recipes are imagined, by depth in the flow graph.
+
+    All states of the recipes that a model was not trained on are imagined in five ways: with words and context alone;
+    carrying only the best picture along; carrying several, from no picture at all and from pictures of raw food; and
+    with the annotated picture at every step. Several models are measured together, each on its own fold.
+
+    Example:  vrf storyboard-evaluate vrf --model run/model --plot depth.png
+    """
+    from recipeflow.dataset.folder import check_dataset
+    from recipeflow.files import check_writable
+    from recipeflow.training.saved_model import find_model_folder
+
+    check_dataset(dataset)
+    for name in model:
+        find_model_folder(name)
+    if plot is not None:
+        check_writable(plot.parent)
+    from recipeflow.dataset.digest import dataset_digest
+    from recipeflow.dataset.opening import open_dataset
+    from recipeflow.machines.devices import choose_device
+    from recipeflow.storyboard.evaluation import held_out_fold, measure_fold, merge
+    from recipeflow.storyboard.plot import draw_depths
+    from recipeflow.training.runs import open_trained
+
+    quiet_in_pipes()
+    folder = open_dataset(dataset)
+    digest, parts = dataset_digest(folder), []
+    for name in model:
+        network, processor, pairs = open_trained(name, folder, weights, cache, choose_device(device))
+        fold = held_out_fold(network.config, digest, name)
+        errors.print(f"{name}: fold {fold}", markup=False, soft_wrap=True)
+        parts.append(measure_fold(network, processor, pairs, folder, fold, beam))
+    measured = merge(parts)
+    if plot is not None:
+        draw_depths(measured, plot)
+    if as_json:
+        typer.echo(json.dumps(measured.as_dict(), ensure_ascii=False, indent=2))
+    elif markdown:
+        typer.echo(measured.table().markdown())
+    else:
+        output.print(measured.table().rich())
