@@ -316,13 +316,13 @@ def make_script(nodes: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str,
         nodes: The r-NEs in reading order, each with `id`, `tag`, `text` and `words`.
         edges: The flows, each with `start`, `end`, `label` and, if a parser found it, `score`.
     """
-    by_id = {node["id"]: node for node in nodes}
+    by_id = {node["id"]: {"words": [node["text"]], **node} for node in nodes}  # an older parser does not divide them
     flows, removed = break_cycles(by_id, edges)
     order = sort_flows(by_id, flows)
     actions = [node["id"] for node in nodes if node["tag"] == ACTION]
     objects = trace_objects(actions, order, flows)
     history = FlowHistory({node["id"]: node["tag"] for node in nodes}, flows)
-    words = {name: tuple(node["words"]) for name, node in by_id.items()}
+    words = {name: tuple(filter(None, node["words"])) for name, node in by_id.items()}
     states = plan_states(order, objects, history, words)
     contexts = []
     for state in states:

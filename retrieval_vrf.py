@@ -43,6 +43,7 @@ try:
     from .modeling_vrf import VRFModel
     from .package_vrf import CALIBRATION, INDEX, INDEX_ABOUT, RETRIEVAL
     from .processing_vrf import VRFProcessor
+    from .requests_vrf import Names, read_request
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
@@ -50,6 +51,7 @@ except ImportError:
     from modeling_vrf import VRFModel
     from package_vrf import CALIBRATION, INDEX, INDEX_ABOUT, RETRIEVAL
     from processing_vrf import VRFProcessor
+    from requests_vrf import Names, read_request
 
 INDEX_FORMAT, CALIBRATION_FORMAT = 2, 3
 OLD_CALIBRATION_FORMAT = 2
@@ -325,6 +327,18 @@ class VRFIndex:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def glossary(self) -> dict[str, str]:
+        """English for the words of the candidates' release, as far as it has them."""
+        release = self.about["dataset"]["release"] or {}
+        return release.get("glossary", {})
+
+    @property
+    def names(self) -> Names:
+        """What the candidates show."""
+        objects = {name for names in self.rows["objects"] for name in names}
+        return Names(set(self.rows["action"]) - {None}, objects, self.glossary)
 
     def check_model(self, model: torch.nn.Module) -> None:
         """Make sure that the candidates were embedded with this model.
@@ -611,15 +625,16 @@ class PostActionRetrievalPipeline(Pipeline):
             The panels, in order.
         """
         try:  # here, because that file needs this one
-            from .flows_vrf import make_script
-            from .storyboard_vrf import imagine_script
+            from .storyboard_vrf import imagine_graph
         except ImportError:
             if __package__:
                 raise
-            from flows_vrf import make_script
-            from storyboard_vrf import imagine_script
-        script = make_script(graph["nodes"], graph["edges"])
-        return imagine_script(script, self.model, self.processor, self.index, **options)
+            from storyboard_vrf import imagine_graph
+        return imagine_graph(graph, self.model, self.processor, self.index, **options)
+
+    def read_request(self, sentence: str, parser: Any) -> Any:
+        """Understand a sentence such as キャベツを千切りにする, with the pipeline of a parser."""
+        return read_request(sentence, parser, self.processor, self.index.names, self.model.config.context)
 
 
 CUSTOM_PIPELINES = {TASK: {"impl": RETRIEVAL, "pt": ["AutoModel"], "type": "multimodal"}}

@@ -18,22 +18,22 @@ import torch
 
 try:
     from .configuration_vrf import READ_ROLES
-    from .flows_vrf import Script, State
+    from .flows_vrf import Script, State, make_script
     from .imagination_vrf import BEAM, Candidates, Imagined, Questions, imagine_states
     from .modeling_vrf import VRFModel
     from .processing_vrf import ImageLike, VRFProcessor
     from .retrieval_vrf import VRFIndex, kind_of, name_codes
-    from .words_vrf import UnknownWordsWarning
+    from .words_vrf import Translator, UnknownWordsWarning
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import READ_ROLES
-    from flows_vrf import Script, State
+    from flows_vrf import Script, State, make_script
     from imagination_vrf import BEAM, Candidates, Imagined, Questions, imagine_states
     from modeling_vrf import VRFModel
     from processing_vrf import ImageLike, VRFProcessor
     from retrieval_vrf import VRFIndex, kind_of, name_codes
-    from words_vrf import UnknownWordsWarning
+    from words_vrf import Translator, UnknownWordsWarning
 
 UNCALIBRATED = 0.05
 """What similarities are divided by if a model was neither calibrated nor trained with a temperature."""
@@ -148,7 +148,7 @@ def imagine_script(
             f"{', '.join(model.config.query_parts)}; train one on words and pictures"
         )
     own = place_pictures(script, pictures or {})
-    queries = make_queries(script, model)
+    queries = make_queries(script, model, Translator(index.glossary, processor))
     unknown = [_unknown_words(query, processor) for query in queries]
     asked = _make_questions(script, queries, unknown, own, model, processor, index)
     vectors = torch.from_numpy(np.concatenate(list(index.vectors())))
@@ -157,14 +157,25 @@ def imagine_script(
     return _make_panels(script, queries, unknown, own, imagined, processor, index, model, k)
 
 
-def make_queries(script: Script, model: VRFModel) -> list[dict[str, Any]]:
-    """What is asked about each state; of its context, what the model reads."""
+def imagine_graph(
+    graph: Mapping[str, Any], model: VRFModel, processor: VRFProcessor, index: VRFIndex, **options: Any
+) -> list[Panel]:
+    """The panels of what a parser's pipeline returned; the options are those of `imagine_script`."""
+    return imagine_script(make_script(graph["nodes"], graph["edges"]), model, processor, index, **options)
+
+
+def make_queries(script: Script, model: VRFModel, translator: Translator) -> list[dict[str, Any]]:
+    """What is asked about each state; of its context, what the model reads and knows."""
     roles = READ_ROLES[model.config.context]
     queries: list[dict[str, Any]] = []
     for state, context in zip(script.states, script.contexts, strict=True):
-        read = {role: list(words) for role, words in context.items() if role in roles}
-        query = {"action": list(script.words(state.action)), "object": list(script.words(state.object))}
-        queries.append(query | ({"context": read} if roles else {}))
+        query: dict[str, Any] = {
+            "action": translator.words(script.words(state.action)),
+            "object": translator.words(script.words(state.object)),
+        }
+        if roles:
+            query["context"] = {role: list(words) for role, words in context.items() if role in roles}
+        queries.append(query)
     return queries
 
 
@@ -304,6 +315,7 @@ __all__ = [
     "Panel",
     "SameState",
     "default_temperature",
+    "imagine_graph",
     "imagine_script",
     "make_queries",
     "place_pictures",

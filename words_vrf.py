@@ -89,6 +89,67 @@ def _stems(word: str) -> Iterator[str]:
             yield stem
 
 
+SYNONYMS = {
+    "shred": "julienne",
+    "chop": "cut",
+    "cut up": "cut",
+    "slice": "slice thinly",
+    "cube": "dice",
+    "combine": "mix together",
+    "stir": "mix",
+    "toss": "dress",
+    "cook": "boil",
+    "simmer": "boil",
+    "saute": "fry",
+    "sauté": "fry",
+    "rinse": "wash",
+    "soak": "soak",
+    "crush": "mash",
+    "rip": "tear",
+    "sprinkle": "sprinkle",
+    "plate": "serve",
+    "arrange": "serve",
+}
+"""Other English words for cooking actions, where a glossary has only one."""
+
+
+class Translator:
+    """Finds the words of a vocabulary that an English phrase means, by a glossary of the vocabulary's language.
+
+    Args:
+        glossary: English for phrases; several meanings are separated by " / ".
+        processor: A `VRFProcessor`, whose vocabulary the words have to be in.
+    """
+
+    def __init__(self, glossary: Mapping[str, str], processor: Any) -> None:
+        self._processor = processor
+        self._phrases: dict[str, str] = {}
+        for phrase, english in glossary.items():
+            for meaning in english.split(" / "):
+                self._phrases.setdefault(_plain_english(meaning), phrase)
+
+    def words(self, phrase: Sequence[str]) -> list[str]:
+        """A phrase in words of the vocabulary, or as it was."""
+        return self.known(phrase) or list(phrase)
+
+    def known(self, phrase: Sequence[str]) -> list[str]:
+        """A phrase in words of the vocabulary; none if it has no such words."""
+        missed = self._processor.missed_words([phrase])
+        if len(missed) < len(set(phrase)):
+            return list(phrase)
+        plain = _plain_english(" ".join(phrase))
+        for meaning in (plain, _plain_english(SYNONYMS.get(plain, ""))):
+            if meaning in self._phrases:
+                return self._processor.split_phrase(self._phrases[meaning])
+        return []
+
+
+def _plain_english(phrase: str) -> str:
+    """Lower case, without articles and the plural's s."""
+    words = [word for word in phrase.casefold().split() if word not in ("a", "an", "the", "some")]
+    return " ".join(word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word for word in words)
+
+
 def describe_missed(missed: Mapping[str, Sequence[str]]) -> str:
     """Say which words a model does not know, and which may mean several that it does."""
     unknown = [word for word, found in missed.items() if not found]
@@ -157,4 +218,4 @@ def _is_verb(tokens: Sequence[Any]) -> bool:
     return len(tokens) == 1 and tokens[0].feature.pos1 == "動詞"
 
 
-__all__ = ["UnknownWordsWarning", "WordFinder", "describe_missed", "describe_words", "fold_kana"]
+__all__ = ["Translator", "UnknownWordsWarning", "WordFinder", "describe_missed", "describe_words", "fold_kana"]

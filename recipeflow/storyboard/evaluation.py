@@ -28,6 +28,7 @@ from recipeflow.release.recipe import Recipe
 from recipeflow.storyboard.scripts import script_of
 from recipeflow.tables import Cell, Table
 from storyboard_vrf import default_temperature, make_queries, word_tensors
+from words_vrf import Translator
 
 DEEPEST = 8
 """States deeper than this are counted together: there are few of each."""
@@ -58,7 +59,7 @@ class Chains:
     rows: torch.Tensor
 
 
-def read_chains(dataset: Path, pairs: Pairs, folds: Sequence[int], model: VRFModel) -> Chains:
+def read_chains(dataset: Path, pairs: Pairs, folds: Sequence[int], model: VRFModel, processor: VRFProcessor) -> Chains:
     """Trace the states of every recipe of these folds."""
     states: list[State] = []
     queries: list[Mapping[str, Any]] = []
@@ -69,7 +70,7 @@ def read_chains(dataset: Path, pairs: Pairs, folds: Sequence[int], model: VRFMod
         states += [
             replace(state, before=None if state.before is None else state.before + start) for state in script.states
         ]
-        queries += make_queries(script, model)
+        queries += make_queries(script, model, Translator({}, processor))
         rows += _rows_of(script, recipe, first)
     if not states:
         raise StoryboardError(
@@ -188,7 +189,7 @@ def measure_fold(
         fold: The fold.
         beam: How many pictures of a state are carried along.
     """
-    chains = read_chains(dataset, pairs, [fold], model)
+    chains = read_chains(dataset, pairs, [fold], model, processor)
     numbers = pairs.images.post[pairs.rows((), [fold])].unique()
     pre, post = (_image_of(side, chains.rows) for side in (pairs.images.pre, pairs.images.post))
     features = features_of_images(model, pairs, torch.cat([numbers, pre[pre >= 0]]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from recipeflow.experiment.plots import STYLES, add_legend, new_figure
 from recipeflow.files import write_png
@@ -15,7 +16,12 @@ def draw_depths(measured: Measured, path: str | Path) -> None:
     depths = sorted(set(measured.depths.tolist()))
     for style, (way, title) in zip(STYLES, WAYS.items(), strict=False):
         found = [(depth, one.recall_at_5) for depth in depths if (one := measured.metrics(way, depth)) is not None]
-        line = {"color": style.colour, "linestyle": style.dashes, "marker": style.marker, "markersize": 4.5}
+        line: dict[str, Any] = {
+            "color": style.colour,
+            "linestyle": style.dashes,
+            "marker": style.marker,
+            "markersize": 4.5,
+        }
         axes.plot(*zip(*found, strict=True), **line, label=title)
     counts = [int((measured.depths == depth).sum()) for depth in depths]
     names = [f"{depth}+" if depth == DEEPEST else str(depth) for depth in depths]

@@ -23,10 +23,20 @@ from tests.search.searching import make_table
 
 APP = Path(__file__).parents[2] / "space" / "app.py"
 INPUTS = {"text": ("action", "object"), "image": ("image",), "both": ("action", "object", "image")}
+OWN = (
+    "recipeflow",
+    "configuration_vrf",
+    "modeling_vrf",
+    "processing_vrf",
+    "retrieval_vrf",
+    "storyboard_vrf",
+    "parsing_rfg",
+)
 ALONE = """
 import runpy, sys
-for name in ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "retrieval_vrf"):
+for name in sys.argv[2:]:
     sys.modules[name] = None  # importing it fails, as where this project is not installed
+sys.path.insert(0, sys.argv[1].rpartition("/")[0])  # as where the app is the program
 runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
@@ -68,7 +78,7 @@ def running_app(folder: Path, **variables: str) -> Iterator[str]:
     folder.mkdir(exist_ok=True)
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-c", ALONE, APP], cwd=folder, env=clean | own | variables, stdout=log, stderr=log
+            [sys.executable, "-c", ALONE, APP, *OWN], cwd=folder, env=clean | own | variables, stdout=log, stderr=log
         )
         try:
             _wait_for_port(port, process, folder / "log")
