@@ -409,8 +409,8 @@ class VRFIndex:
     def features_of(self, rows: torch.Tensor, model: VRFModel, processor: VRFProcessor) -> torch.Tensor:
         """The backbone's features of some candidates; an older index has none, and then they are computed."""
         if self.features is not None:
-            return torch.from_numpy(self.features[rows.numpy()]).float()
-        return torch.cat(list(candidate_features(model, processor, self.rows.select(rows.tolist()))))
+            return torch.from_numpy(self.features[rows.numpy()].astype(np.float32))
+        return image_features(model, processor, [record["image"] for record in self.read(rows.tolist())])
 
     def absent(self, queries: np.ndarray, kinds: Sequence[Kind], names: np.ndarray | None) -> list[dict[str, float]]:
         """For each query, how likely it is that no candidate is right, where that was calibrated."""
@@ -493,14 +493,11 @@ def _open_rows(folder: Path, about: dict[str, Any]) -> datasets.Dataset:
     return datasets.Dataset.from_file(str(folder / ROWS))
 
 
-def candidate_features(
-    model: VRFModel, processor: VRFProcessor, rows: datasets.Dataset, batch_size: int = 32
-) -> Iterator[torch.Tensor]:
-    """The backbone's features of candidates, some at a time; an index has them already, unless it is an older one."""
-    for batch in rows.select_columns(["image"]).cast_column("image", datasets.Image()).iter(batch_size):
-        pixels = processor(post_images=batch["image"])["post_pixel_values"].to(model.device, model.dtype)
-        with torch.no_grad():
-            yield model.get_features(pixels).float().cpu()
+@torch.no_grad()
+def image_features(model: VRFModel, processor: VRFProcessor, images: Sequence[Any]) -> torch.Tensor:
+    """The backbone's features of a batch of images."""
+    pixels = processor(post_images=list(images))["post_pixel_values"]
+    return model.get_features(pixels.to(model.device, model.dtype)).float().cpu()
 
 
 def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> dict[str, list]:
@@ -650,8 +647,8 @@ __all__ = [
     "VRFScale",
     "absence_evidence",
     "arrange_queries",
-    "candidate_features",
     "confidences",
+    "image_features",
     "kind_of",
     "missed_words",
     "name_code",

@@ -22,7 +22,7 @@ try:
     from .imagination_vrf import BEAM, Candidates, Imagined, Questions, imagine_states
     from .modeling_vrf import VRFModel
     from .processing_vrf import ImageLike, VRFProcessor
-    from .retrieval_vrf import VRFIndex, kind_of, name_codes
+    from .retrieval_vrf import VRFIndex, image_features, kind_of, name_codes
     from .words_vrf import Translator, UnknownWordsWarning
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
@@ -32,7 +32,7 @@ except ImportError:
     from imagination_vrf import BEAM, Candidates, Imagined, Questions, imagine_states
     from modeling_vrf import VRFModel
     from processing_vrf import ImageLike, VRFProcessor
-    from retrieval_vrf import VRFIndex, kind_of, name_codes
+    from retrieval_vrf import VRFIndex, image_features, kind_of, name_codes
     from words_vrf import Translator, UnknownWordsWarning
 
 UNCALIBRATED = 0.05
@@ -233,15 +233,12 @@ def default_temperature(model: VRFModel) -> float:
     return model.config.temperature if model.config.loss == "contrastive" else UNCALIBRATED
 
 
-@torch.no_grad()
 def _own_features(
     pictures: Mapping[int, ImageLike], model: VRFModel, processor: VRFProcessor
 ) -> dict[int, torch.Tensor]:
     if not pictures:
         return {}
-    pixels = processor(post_images=list(pictures.values()))["post_pixel_values"]
-    features = model.get_features(pixels.to(model.device, model.dtype)).float().cpu()
-    return dict(zip(pictures, features, strict=True))
+    return dict(zip(pictures, image_features(model, processor, list(pictures.values())), strict=True))
 
 
 def _make_panels(

@@ -281,7 +281,7 @@ def make_search(models: Sequence[Model], examples: Sequence[Example], parsers: S
         picture: str | None, action: str | None, thing: str | None, count: int, sentence: str | None = None
     ) -> list[Any]:
         understood = ""
-        if (sentence or "").strip() and readers:
+        if sentence and sentence.strip() and readers:
             request = understand(sentence, parsers, readers[0].pipe)
             action, thing = " ".join(request.action), " ".join(request.object)
             understood = ". ".join([f"Understood: **{escape(action)}** of **{escape(thing)}**", *request.notes])

@@ -40,7 +40,7 @@ from retrieval_vrf import (
     VECTORS,
     PostActionRetrievalPipeline,
     VRFIndex,
-    candidate_features,
+    image_features,
 )
 
 EXACT_UP_TO: int = 200_000
@@ -54,6 +54,9 @@ POINTS_A_CELL = 64
 
 STORED = np.float16
 """How features are saved: half the space, and no answer changes visibly."""
+
+IMAGES = 32
+"""Images that a fine-tuned backbone reads at a time."""
 
 CHUNK = 512
 PAIR_COLUMNS = ["recipe_id", "fold", "action", "object", "object_tag", "instruction", "post_frame", "post_image"]
@@ -97,7 +100,8 @@ def build_index(
     else:
         post = torch.from_numpy(index_frames(dataset).post)
         rows = read_candidates(dataset, post, first_rows(post)[1])
-        parts = candidate_features(model, processor, rows)
+        images = rows.cast_column("image", datasets.Image()).select_columns(["image"]).iter(IMAGES)
+        parts = (image_features(model, processor, batch["image"]) for batch in images)
     embeds, features = _embed_features(model, parts, len(rows))
     kind = attach_vectors(rows, embeds)
     return VRFIndex(rows, _describe(model, dataset, name, kind, len(rows)), features=features)

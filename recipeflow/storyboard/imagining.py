@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flows_vrf import Script
 from imagination_vrf import BEAM
+from processing_rfg import RecipeLike
 from processing_vrf import ImageLike
 from recipeflow.errors import StoryboardError
 from recipeflow.release.recipe import Flow, Recipe
@@ -19,7 +20,7 @@ from storyboard_vrf import imagine_script
 
 
 def imagine(
-    recipe: str | Mapping[str, str] | Recipe | ReadRecipe,
+    recipe: RecipeLike | Recipe | ReadRecipe,
     retriever: Retriever,
     parser: str | Path | Parser | None = None,
     *,
@@ -32,7 +33,8 @@ def imagine(
     continues what is in that destination; the graph says which.
 
     Args:
-        recipe: Plain text, as one string or as ``ingredients`` and ``instructions``; or an annotated recipe.
+        recipe: Plain text, as one string or as ``ingredients`` and ``instructions``; or an annotated recipe, such as
+            one of ``read_release``.
         retriever: The model with its candidates.
         parser: Reads plain text: a folder, a name on the Hub, or a loaded model with its processor.
         pictures: Your own, by the number of the panel that they show, or by the food that they show raw. They replace
@@ -54,14 +56,14 @@ def imagine(
     return Storyboard(kept, script, panels, _find_notes(script, read), retriever.glossary | read.glossary)
 
 
-def _read(recipe: str | Mapping[str, str] | Recipe | ReadRecipe, parser: Parser | None) -> ReadRecipe:
+def _read(recipe: RecipeLike | Recipe | ReadRecipe, parser: Parser | None) -> ReadRecipe:
     if isinstance(recipe, ReadRecipe):
         return recipe
     if isinstance(recipe, Recipe):
         return ReadRecipe(recipe)
     if parser is None:
         raise StoryboardError(NEEDS_PARSER.format(what="plain text"))
-    return read_recipe_text(recipe if isinstance(recipe, str) else dict(recipe), parser)
+    return read_recipe_text(recipe, parser)
 
 
 def _explain_nothing(read: ReadRecipe) -> str:

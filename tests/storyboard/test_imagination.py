@@ -18,7 +18,7 @@ def asked(retriever) -> tuple[Questions, Candidates]:
     queries = make_queries(script, retriever.model, Translator({}, retriever.processor))
     words = word_tensors(queries, retriever.processor)
     vectors = torch.cat([torch.from_numpy(part) for part in retriever.index.vectors()])
-    features = torch.from_numpy(retriever.index.features[:]).float()
+    features = torch.from_numpy(retriever.index.features.astype("float32"))
     temperatures = torch.full((len(script.states), 2), TEMPERATURE)
     return Questions(script.states, words, temperatures), Candidates(vectors, lambda rows: features[rows])
 
