@@ -6,7 +6,7 @@ that the model knows: other forms and kana (ゆでる: 茹で), and English by t
 This file is saved with every model that has an index and imports nothing from the project.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,24 +74,24 @@ def read_request(sentence: str, parser: Any, processor: VRFProcessor, names: Nam
         raise ValueError(
             "expected a sentence, found no text; write what is done to what, such as キャベツを千切りにする"
         )
-    known = [[find_form(word, processor) for word in line] for line in words]
-    script = make_script(*_nodes_and_edges(parser({"instructions": known})))
-    found, notes = _choose(script)
-    if found is None:
-        found, notes = _find_names(sentence, names, processor)
+    translator = Translator(names.glossary, processor)
+    script = make_script(*_read(parser, [[find_form(word, processor) for word in line] for line in words]))
+    found = _choose(script, translator, names)
+    if found is None or not ("".join(found.action) in names.actions and "".join(found.object) in names.objects):
+        found = _find_names([word for line in words for word in line], translator, names, processor) or found
     if found is None:
         tags = ", ".join(f"{node['text']} ({node['tag']})" for node in script.nodes.values()) or "nothing"
         raise ValueError(
             f"expected an action that is done to something in {sentence!r}, found {tags}; write a verb and its "
             "object, such as キャベツを千切りにする"
         )
-    translator = Translator(names.glossary, processor)
-    action, thing = (translator.words(part) for part in found[:2])
-    roles = READ_ROLES[context]
-    read = {
-        role: [word for phrase in phrases for word in translator.known(phrase)] for role, phrases in found[2].items()
-    }
-    return Request(action, thing, {role: words for role, words in read.items() if words and role in roles}, notes)
+    read = {role: words for role, words in found.context.items() if words and role in READ_ROLES[context]}
+    return Request(found.action, found.object, read, found.notes)
+
+
+def _read(parser: Any, lines: Sequence[Sequence[str]]) -> tuple[Sequence[Any], Sequence[Any]]:
+    graph = parser({"instructions": lines})
+    return graph["nodes"], graph["edges"]
 
 
 def find_form(word: str, processor: VRFProcessor) -> str:
@@ -100,49 +100,53 @@ def find_form(word: str, processor: VRFProcessor) -> str:
     return found[0] if len(found) == 1 and found[0] != processor.tokenizer.unk_token else word
 
 
-def _nodes_and_edges(graph: Mapping[str, Any]) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
-    return graph["nodes"], graph["edges"]
-
-
-Found = tuple[list[str], list[str], dict[str, list[list[str]]]]
-
-
-def _choose(script: Script) -> tuple[Found | None, list[str]]:
+def _choose(script: Script, translator: Translator, names: Names) -> Request | None:
     """The first action with its object and context. Without flows between them, the first of either."""
+    context: dict[str, list[str]] = {}
     if script.states:
         state = script.states[0]
-        context = {role: [[word] for word in words] for role, words in script.contexts[0].items()}
+        parts = script.words(state.action), script.words(state.object)
+        for role, words in script.contexts[0].items():
+            context[role] = [known for word in words for known in translator.known([word])]
         others = len({other.action for other in script.states}) - 1
         notes = [f"asked about the first of {others + 1} actions; vrf storyboard shows all of them"] if others else []
-        return (list(script.words(state.action)), list(script.words(state.object)), context), notes
-    first = {tag: next((node for node in script.nodes.values() if node["tag"] == tag), None) for tag in ("Ac", "F")}
-    action, food = first["Ac"], first["F"]
-    if action is None or food is None:
-        return None, []
-    note = f"the parser does not say that {action['text']} is done to {food['text']}; this was assumed"
-    return (list(action["words"]), list(food["words"]), {}), [note]
+    else:
+        first = [next((node for node in script.nodes.values() if node["tag"] == tag), None) for tag in ("Ac", "F")]
+        if first[0] is None or first[1] is None:
+            return None
+        parts = first[0]["words"], first[1]["words"]
+        notes = [f"the parser does not say that {first[0]['text']} is done to {first[1]['text']}; this was assumed"]
+    return Request(
+        translator.words(parts[0], names.actions), translator.words(parts[1], names.objects), context, notes
+    )
 
 
-def _find_names(sentence: str, names: Names, processor: VRFProcessor) -> tuple[Found | None, list[str]]:
-    """A verb and an object that the model's own candidates have, where the parser found none."""
-    text = "".join(sentence.split())
-    action = _find_name(text, names.actions, processor)
-    thing = _find_name(text, names.objects, processor)
-    if action is None or thing is None or action == thing:
-        return None, []
-    note = f"the parser found no verb; {''.join(action)} and {''.join(thing)} are names of the model's own pictures"
-    return (action, thing, {}), [note]
+def _find_names(words: Sequence[str], translator: Translator, names: Names, processor: VRFProcessor) -> Request | None:
+    """A verb and an object that the model's own pictures have, where the parser found none of them."""
+    parts = list(_parts(words))
+    found = [
+        next((known for part in parts if "".join(known := _known(part, one, translator, processor)) in one), None)
+        for one in (names.actions, set(names.objects) - set(names.actions))
+    ]
+    if found[0] is None or found[1] is None or found[0] == found[1]:
+        return None
+    shown = ["".join(one) for one in found if one]
+    note = f"the parser did not find what the model's own pictures are named by: {' and '.join(shown)}"
+    return Request(found[0], found[1], {}, [note])
 
 
-def _find_name(text: str, names: Collection[str], processor: VRFProcessor) -> list[str] | None:
-    """The words of the longest part of a text that is one of these names, or another form of it."""
-    for length in range(len(text), 1, -1):
-        for start in range(len(text) - length + 1):
-            part = text[start : start + length]
-            words = processor.split_phrase(part) or processor.read_words(part)
-            if "".join(words) in names:
-                return words
-    return None
+def _known(part: Sequence[str], names: Collection[str], translator: Translator, processor: VRFProcessor) -> list[str]:
+    return processor.split_phrase("".join(part)) or processor.read_words(translator.words(part, names))
+
+
+def _parts(words: Sequence[str]) -> Iterator[list[str]]:
+    """All parts of a sentence, the longest first: by words, and by letters where a word may be divided wrongly."""
+    text = "".join(words)
+    for size in range(len(words), 0, -1):
+        yield from (list(words[start : start + size]) for start in range(len(words) - size + 1))
+    if not text.isascii():
+        for size in range(len(text), 1, -1):
+            yield from ([text[start : start + size]] for start in range(len(text) - size + 1))
 
 
 __all__ = ["Names", "Request", "find_form", "read_request"]

@@ -22,6 +22,7 @@ try:
     from .imagination_vrf import BEAM, Candidates, Imagined, Questions, imagine_states
     from .modeling_vrf import VRFModel
     from .processing_vrf import ImageLike, VRFProcessor
+    from .requests_vrf import Names
     from .retrieval_vrf import VRFIndex, image_features, kind_of, name_codes
     from .words_vrf import Translator, UnknownWordsWarning
 except ImportError:
@@ -32,6 +33,7 @@ except ImportError:
     from imagination_vrf import BEAM, Candidates, Imagined, Questions, imagine_states
     from modeling_vrf import VRFModel
     from processing_vrf import ImageLike, VRFProcessor
+    from requests_vrf import Names
     from retrieval_vrf import VRFIndex, image_features, kind_of, name_codes
     from words_vrf import Translator, UnknownWordsWarning
 
@@ -44,6 +46,7 @@ LIKELY_ABSENT = 0.5
 ENOUGH = 0.5
 """Below this probability that a picture shows the right action on the right object, a panel is not sure."""
 
+NO_NAMES = Names((), (), {})
 SHOWN = 3
 """Candidates that are kept for a panel, the best first."""
 
@@ -148,7 +151,7 @@ def imagine_script(
             f"{', '.join(model.config.query_parts)}; train one on words and pictures"
         )
     own = place_pictures(script, pictures or {})
-    queries = make_queries(script, model, Translator(index.glossary, processor))
+    queries = make_queries(script, model, Translator(index.glossary, processor), index.names)
     unknown = [_unknown_words(query, processor) for query in queries]
     asked = _make_questions(script, queries, unknown, own, model, processor, index)
     vectors = torch.from_numpy(np.concatenate(list(index.vectors())))
@@ -164,17 +167,23 @@ def imagine_graph(
     return imagine_script(make_script(graph["nodes"], graph["edges"]), model, processor, index, **options)
 
 
-def make_queries(script: Script, model: VRFModel, translator: Translator) -> list[dict[str, Any]]:
-    """What is asked about each state; of its context, what the model reads and knows."""
+def make_queries(
+    script: Script, model: VRFModel, translator: Translator, names: Names = NO_NAMES
+) -> list[dict[str, Any]]:
+    """What is asked about each state; of its context, what the model reads."""
     roles = READ_ROLES[model.config.context]
     queries: list[dict[str, Any]] = []
     for state, context in zip(script.states, script.contexts, strict=True):
         query: dict[str, Any] = {
-            "action": translator.words(script.words(state.action)),
-            "object": translator.words(script.words(state.object)),
+            "action": translator.words(script.words(state.action), names.actions),
+            "object": translator.words(script.words(state.object), names.objects),
         }
         if roles:
-            query["context"] = {role: list(words) for role, words in context.items() if role in roles}
+            query["context"] = {
+                role: [known for word in words for known in translator.words([word])]
+                for role, words in context.items()
+                if role in roles
+            }
         queries.append(query)
     return queries
 

@@ -9,7 +9,7 @@ This file is saved with every processor and imports nothing from the project.
 import importlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from transformers.utils import logging
@@ -103,14 +103,16 @@ SYNONYMS = {
     "saute": "fry",
     "sauté": "fry",
     "rinse": "wash",
-    "soak": "soak",
     "crush": "mash",
     "rip": "tear",
-    "sprinkle": "sprinkle",
     "plate": "serve",
     "arrange": "serve",
 }
 """Other English words for cooking actions, where a glossary has only one."""
+
+
+PARTICLES = frozenset({"in", "into", "off", "on", "up", "out", "top", "together", "with"})
+"""What an English verb may be written with or without: put, put in."""
 
 
 class Translator:
@@ -123,31 +125,48 @@ class Translator:
 
     def __init__(self, glossary: Mapping[str, str], processor: Any) -> None:
         self._processor = processor
-        self._phrases: dict[str, str] = {}
-        for phrase, english in glossary.items():
-            for meaning in english.split(" / "):
-                self._phrases.setdefault(_plain_english(meaning), phrase)
+        meanings = [(_plain_english(part), phrase) for phrase, all in glossary.items() for part in all.split(" / ")]
+        self._phrases: dict[str, list[str]] = {}
+        for meaning, phrase in meanings + [(_without_particles(meaning), phrase) for meaning, phrase in meanings]:
+            self._phrases.setdefault(meaning, []).append(phrase)
 
-    def words(self, phrase: Sequence[str]) -> list[str]:
+    def words(self, phrase: Sequence[str], among: Collection[str] = ()) -> list[str]:
         """A phrase in words of the vocabulary, or as it was."""
-        return self.known(phrase) or list(phrase)
+        return self.known(phrase, among) or list(phrase)
 
-    def known(self, phrase: Sequence[str]) -> list[str]:
-        """A phrase in words of the vocabulary; none if it has no such words."""
-        missed = self._processor.missed_words([phrase])
-        if len(missed) < len(set(phrase)):
+    def known(self, phrase: Sequence[str], among: Collection[str] = ()) -> list[str]:
+        """A phrase in words of the vocabulary; none if it has no such words.
+
+        Args:
+            phrase: Words of the vocabulary, or of English.
+            among: Which phrases of the glossary are preferred, such as the names of all actions.
+        """
+        if len(self._processor.missed_words([phrase])) < len(set(phrase)):
             return list(phrase)
-        plain = _plain_english(" ".join(phrase))
-        for meaning in (plain, _plain_english(SYNONYMS.get(plain, ""))):
-            if meaning in self._phrases:
-                return self._processor.split_phrase(self._phrases[meaning])
+        for size in range(len(phrase), 0, -1):
+            for start in range(len(phrase) - size + 1):
+                plain = _plain_english(" ".join(phrase[start : start + size]))
+                found = self._phrases.get(plain) or self._phrases.get(_plain_english(SYNONYMS.get(plain, "")))
+                if plain and found:
+                    return self._processor.split_phrase(min(found, key=lambda one: one not in among))
         return []
 
 
 def _plain_english(phrase: str) -> str:
     """Lower case, without articles and the plural's s."""
     words = [word for word in phrase.casefold().split() if word not in ("a", "an", "the", "some")]
-    return " ".join(word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word for word in words)
+    return " ".join(map(_singular, words))
+
+
+def _singular(word: str) -> str:
+    if len(word) <= 3 or not word.endswith("s") or word.endswith("ss"):
+        return word
+    return word[:-2] if word.endswith("oes") else word[:-1]
+
+
+def _without_particles(phrase: str) -> str:
+    first, *rest = phrase.split() or [""]
+    return first if all(word in PARTICLES for word in rest) else phrase
 
 
 def describe_missed(missed: Mapping[str, Sequence[str]]) -> str:
