@@ -56,11 +56,13 @@ class Names:
     glossary: Mapping[str, str]
 
 
-def read_request(sentence: str, parser: Any, processor: VRFProcessor, names: Names, context: str = "none") -> Request:
+def read_request(
+    sentence: str | Mapping[str, Any], parser: Any, processor: VRFProcessor, names: Names, context: str = "none"
+) -> Request:
     """Understand a sentence.
 
     Args:
-        sentence: In the parser's language.
+        sentence: In the parser's language; or divided into words, as the parser takes recipes.
         parser: A parser's pipeline.
         processor: Of the retrieval model.
         names: What its candidates show.
