@@ -6,6 +6,7 @@ change the time. One query after the other asks the same, but carries a picture 
 reads it again. Everything is loaded before the clock starts.
 
     python benchmarks/storyboard.py --recipes 40
+    python benchmarks/storyboard.py --model run/model    # a trained and calibrated one, with its own index
 """
 
 import argparse
@@ -80,12 +81,16 @@ def main() -> None:
     """Measure, print, and fail above the target."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--recipes", type=int, default=40, help="in the index")
+    parser.add_argument("--model", help="use this one instead")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     datasets.disable_progress_bars()
     script = find_script()
     with tempfile.TemporaryDirectory() as folder:
-        retriever = make_retriever(Path(folder), options.recipes, script)
+        if options.model:
+            retriever = Retriever.from_pretrained(options.model)
+        else:
+            retriever = make_retriever(Path(folder), options.recipes, script)
         sides = {
             "together, with the index's features": lambda: imagine_script(
                 script, retriever.model, retriever.processor, retriever.index

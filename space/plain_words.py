@@ -89,7 +89,7 @@ def sentence_input(parsers: Sequence[Any]) -> gr.Textbox:
         placeholder=" / ".join(known[:2]),
         lines=1,
         visible=bool(parsers),
-        info="A sentence that says what is done to what. It replaces verb and object.",
+        info="A sentence that says what is done to what; the two lists below are not needed then.",
     )
 
 
