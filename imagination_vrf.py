@@ -3,8 +3,7 @@
 A state continues another one (`flows_vrf.plan_states`). What is imagined is not one picture but a probability for each
 candidate. The next query is asked with each of the likeliest pictures, and without a picture for the rest of the
 probability; the answers are added up by these weights. So a doubtful picture does not lead the whole chain astray, and
-the probability of a panel includes the doubt about the ones before it. An action changes something, so that the
-picture from before is no answer itself.
+the probability of a panel includes the doubt about the ones before it.
 
 States of one depth are asked together. Features of candidates come from the index, and are never computed again.
 
@@ -79,15 +78,11 @@ class Imagined:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Queries about some states: for each the place of its state, its weight, and its picture, if it has one.
-
-    `rows` has the candidate that a picture is; -1 for the user's own and for none.
-    """
+    """Queries about some states: for each the place of its state, its weight, and its picture, if it has one."""
 
     places: torch.Tensor
     weights: torch.Tensor
     pictures: list[torch.Tensor | None]
-    rows: torch.Tensor
 
 
 @torch.no_grad()
@@ -113,16 +108,12 @@ def imagine_states(
         before = [_pictures_before(number, questions, found, candidates, beam, hedge) for number in numbers]
         asked = _Asked(
             torch.tensor([place for place, pictures in enumerate(before) for _ in pictures]),
-            torch.tensor([weight for pictures in before for weight, _, _ in pictures]),
-            [picture for pictures in before for _, picture, _ in pictures],
-            torch.tensor([row for pictures in before for _, _, row in pictures]),
+            torch.tensor([weight for pictures in before for weight, _ in pictures]),
+            [picture for pictures in before for _, picture in pictures],
         )
         embeds, has_picture = _embed(model, asked, numbers, questions.words)
         steps = questions.temperatures[numbers][asked.places, (~has_picture).long()][:, None]
-        scores = embeds @ candidates.embeds.T / steps
-        if size > 1:
-            scores[asked.rows >= 0, asked.rows[asked.rows >= 0]] = -torch.inf
-        chances = scores.softmax(dim=1) * asked.weights[:, None]
+        chances = (embeds @ candidates.embeds.T / steps).softmax(dim=1) * asked.weights[:, None]
         found.chances[numbers] = torch.zeros(len(numbers), size).index_add_(0, asked.places, chances)
         starts = torch.tensor([len(pictures) for pictures in before]).cumsum(0)
         main = torch.stack([part.argmax() for part in asked.weights.tensor_split(starts[:-1])])
@@ -131,27 +122,25 @@ def imagine_states(
     return found
 
 
-_Before = tuple[float, torch.Tensor | None, int]
-"""A probability, the features of a picture, and its row among the candidates."""
-
-
 def _pictures_before(
     number: int, questions: Questions, found: Imagined, candidates: Candidates, beam: int, hedge: bool
-) -> list[_Before]:
+) -> list[tuple[float, torch.Tensor | None]]:
     """The pictures that may show a state before its action, each with its probability; None is no picture."""
     earlier = questions.states[number].before
     if number in questions.before:
-        return [(1.0, questions.before[number], -1)]
+        return [(1.0, questions.before[number])]
     if earlier is not None and earlier in questions.after:
-        return [(1.0, questions.after[earlier], -1)]
+        return [(1.0, questions.after[earlier])]
     if earlier is None or earlier in questions.unasked or not beam:
-        return [(1.0, None, -1)]
+        return [(1.0, None)]
     chances, rows = found.chances[earlier].topk(min(beam, len(candidates.embeds)))
     if not hedge:
         chances = chances / chances.sum()
-    pictures: list[_Before] = list(zip(chances.tolist(), candidates.features(rows), rows.tolist(), strict=True))
+    pictures: list[tuple[float, torch.Tensor | None]] = list(
+        zip(chances.tolist(), candidates.features(rows), strict=True)
+    )
     rest = 1.0 - float(chances.sum())
-    return [*pictures, (rest, None, -1)] if hedge and rest > 0 else pictures
+    return [*pictures, (rest, None)] if hedge and rest > 0 else pictures
 
 
 def _embed(

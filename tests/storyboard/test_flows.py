@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows_vrf import break_cycles, make_script, sort_flows
+from recipeflow.graph import pair_objects
+from recipeflow.release import read_release
 from recipeflow.storyboard.scripts import script_of
 from tests.making import EGG, SALAD, TEA, make_recipe
 
@@ -47,6 +49,30 @@ def test_the_context_says_how_and_what_was_done_before():
     script = script_of(SALAD)
     assert script.contexts[0] == {"modifier": ("薄く",), "from": ("きゅうり",)}
     assert script.contexts[2]["together"] == ("ミニ", "トマト", "塩") and "切り" in script.contexts[2]["done"]
+
+
+def same_frames(recipes) -> dict[str, list[bool]]:
+    """By rule, whether the annotated frame before each action is the frame after the state that it continues."""
+    found: dict[str, list[bool]] = {"destination": [], "next object": [], "own": []}
+    for recipe in recipes:
+        script = script_of(recipe)
+        rows = {(pair.action.id, pair.object.id): pair.change for pair in pair_objects(recipe) if pair.object}
+        filled = {end for _, end, label in script.flows if label == "Dest"}
+        for state in script.states:
+            change, earlier = rows.get((state.action, state.object)), state.before
+            before = None if earlier is None else script.states[earlier]
+            last = before and rows.get((before.action, before.object))
+            if change and last and change.before and last.after:
+                rule = "own" if state.action not in filled else "destination"
+                found["next object" if before.action == state.action else rule].append(change.before == last.after)
+    return found
+
+
+def test_the_official_annotation_follows_these_rules(official):
+    found = same_frames(read_release(official))
+    assert {rule: len(same) > 300 for rule, same in found.items()} == dict.fromkeys(found, True)
+    assert sum(found["next object"]) / len(found["next object"]) > 0.8
+    assert sum(found["own"]) / len(found["own"]) > 0.8
 
 
 @st.composite

@@ -27,24 +27,19 @@ def asked(retriever) -> tuple[Questions, Candidates]:
 def one_by_one(model, questions, candidates, beam, number) -> torch.Tensor:
     """The same for one state, by the definition: each earlier state is imagined again for it."""
 
-    def ask(feature, row=None):
+    def ask(feature):
         words = {name: ids[number : number + 1] for name, ids in questions.words.items()}
         given = feature is not None
         pre = feature[None] if given else torch.zeros(1, model.image_encoder.hidden.in_features)
         query = model.get_query_embeds(**words, pre_features=pre, pre_mask=torch.tensor([given]))
-        scores = query @ candidates.embeds.T / TEMPERATURE
-        if row is not None:
-            scores[0, row] = -torch.inf  # an action changes something
-        return scores.softmax(1)[0]
+        return (query @ candidates.embeds.T / TEMPERATURE).softmax(1)[0]
 
     before = questions.states[number].before
     if before is None:
         return ask(None)
     earlier = one_by_one(model, questions, candidates, beam, before)
     chances, rows = earlier.topk(beam)
-    found = sum(
-        chance * ask(candidates.features(row[None])[0], row) for chance, row in zip(chances, rows, strict=True)
-    )
+    found = sum(chance * ask(candidates.features(row[None])[0]) for chance, row in zip(chances, rows, strict=True))
     return found + (1 - chances.sum()) * ask(None)
 
 
