@@ -77,6 +77,7 @@ def describe_graph(graph: RFGGraph, recipe: RFGRecipe) -> dict[str, Any]:
             {
                 "id": f"{line.section}-{line.number}-{place}",
                 "text": line.text[start:end],
+                "words": list(line.words[place : place + last - first]),
                 "tag": tag,
                 "section": SECTIONS[line.section],
                 "line": line.number,

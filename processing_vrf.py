@@ -110,6 +110,20 @@ class VRFProcessor(ProcessorMixin):
         """The words of the vocabulary that a phrase means; one that is not found is the unknown word."""
         return self.tokenizer.convert_ids_to_tokens(self._encode_words([_phrase_text(phrase, 0, "phrase")], {})[0])
 
+    def split_phrase(self, phrase: str) -> list[str]:
+        """A phrase without spaces as the fewest words of the vocabulary; none if it has other words, too."""
+        text = self.tokenizer.backend_tokenizer.normalizer.normalize_str(phrase)
+        vocabulary = self.tokenizer.get_vocab()
+        best: list[list[str] | None] = [[], *([None] * len(text))]
+        for end in range(1, len(text) + 1):
+            for start in range(end):
+                before, shortest = best[start], best[end]
+                if before is None or (shortest is not None and len(shortest) <= len(before) + 1):
+                    continue
+                if text[start:end] in vocabulary:
+                    best[end] = [*before, text[start:end]]
+        return best[-1] or []
+
     def __call__(
         self,
         actions: Phrase | Sequence[Phrase] | None = None,

@@ -4,8 +4,9 @@
     pipe({"action": "千切り", "object": "キャベツ", "image": "cabbage.jpg"}, top_k=5)
 
 An index is the folder `index` of a saved model: the candidates (`rows.arrow`, images inside), their embeddings
-(`vectors.faiss`, read by `datasets`' own FAISS integration) and what they were made with (`index.json`). The
-candidates are a mapped file, and not copied where they are loaded; an older index has them in `rows.parquet`.
+(`vectors.faiss`, read by `datasets`' own FAISS integration), the features of their images (`features.npy`) and what
+they were made with (`index.json`). The candidates are a mapped file, and not copied where they are loaded; an older
+index has them in `rows.parquet`, and no features.
 
 A confidence is the softmax over all candidates of their similarity divided by a temperature, fitted on queries that
 the model had not seen. A query without its picture or its context has less information, so each kind of query has its
@@ -42,6 +43,7 @@ try:
     from .modeling_vrf import VRFModel
     from .package_vrf import CALIBRATION, INDEX, INDEX_ABOUT, RETRIEVAL
     from .processing_vrf import VRFProcessor
+    from .requests_vrf import Names, read_request
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
@@ -49,12 +51,16 @@ except ImportError:
     from modeling_vrf import VRFModel
     from package_vrf import CALIBRATION, INDEX, INDEX_ABOUT, RETRIEVAL
     from processing_vrf import VRFProcessor
+    from requests_vrf import Names, read_request
 
 INDEX_FORMAT, CALIBRATION_FORMAT = 2, 3
 OLD_CALIBRATION_FORMAT = 2
 """Without a measure of absence; still read."""
 
 ROWS, VECTORS = "rows.arrow", "vectors.faiss"
+FEATURES = "features.npy"
+"""The backbone's features of the candidates, so that one that was found can be the next query's picture."""
+
 PARQUET_FORMAT, PARQUET_ROWS = 1, "rows.parquet"
 """Of an older index, which is still read. `datasets` copies its images into its own cache."""
 
@@ -271,18 +277,25 @@ class VRFIndex:
         rows: One row per distinct post-action image, with a FAISS index of their unit vectors, by inner product.
         about: What they were made with: `weights` is the digest of the model's weights.
         calibration: Of the same model; without it answers have no confidence.
+        features: The backbone's features of the images, one row per candidate; None in an older index.
 
     Raises:
-        ValueError: If the calibration is of another model.
+        ValueError: If the calibration is of another model, or there are features of other candidates.
     """
 
     def __init__(
-        self, rows: datasets.Dataset, about: dict[str, Any], calibration: VRFCalibration | None = None
+        self,
+        rows: datasets.Dataset,
+        about: dict[str, Any],
+        calibration: VRFCalibration | None = None,
+        features: np.ndarray | None = None,
     ) -> None:
         rows.get_index(EMBEDDING)
         if calibration is not None:
             calibration.check_weights(about["weights"])
-        self.rows, self.about, self.calibration = rows, about, calibration
+        if features is not None and (features.ndim != 2 or len(features) != len(rows)):
+            raise ValueError(f"features of shape {features.shape}, where there are {len(rows)} candidates")
+        self.rows, self.about, self.calibration, self.features = rows, about, calibration, features
 
     @classmethod
     def load(cls, folder: str | Path) -> "VRFIndex":
@@ -303,15 +316,29 @@ class VRFIndex:
             rows = _open_rows(folder, about)
             rows = rows.cast_column("image", datasets.Image(decode=False))  # so that only shown images are decoded
             rows.load_faiss_index(EMBEDDING, folder / VECTORS)
+            has_features = (folder / FEATURES).is_file()
+            features = np.load(folder / FEATURES, mmap_mode="r") if has_features else None
+            return cls(rows, about, calibration, features)
         except (OSError, RuntimeError, ValueError, KeyError, TypeError, datasets.exceptions.DatasetsError) as error:
             raise ValueError(
                 f"expected a complete index in {folder}, found: {type(error).__name__}: {error}; make it again with "
                 "`vrf index`, or download it again"
             ) from error
-        return cls(rows, about, calibration)
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def glossary(self) -> dict[str, str]:
+        """English for the words of the candidates' release, as far as it has them."""
+        release = self.about["dataset"]["release"] or {}
+        return release.get("glossary", {})
+
+    @property
+    def names(self) -> Names:
+        """What the candidates show."""
+        objects = {name for names in self.rows["objects"] for name in names}
+        return Names(set(self.rows["action"]) - {None}, objects, self.glossary)
 
     def check_model(self, model: torch.nn.Module) -> None:
         """Make sure that the candidates were embedded with this model.
@@ -364,20 +391,28 @@ class VRFIndex:
         self._check_confidence(min_confidence)
         scores, rows = self.search(queries, k)
         found, places = np.unique(rows, return_inverse=True)
-        columns = self.rows[found[found >= 0]]
-        records = [None] * int((found < 0).any())
-        for values in zip(*columns.values(), strict=True):
-            record = dict(zip(columns, values, strict=True))
-            records.append(record | {"image": Image.open(io.BytesIO(record["image"]["bytes"]))})
+        records = [None] * int((found < 0).any()) + self.read(found[found >= 0])
         kinds = kinds or [COMPLETE] * len(queries)
         judged = self._judge(queries, scores, min_confidence, kinds)
-        shared = self._absent(queries, kinds, names)
+        shared = self.absent(queries, kinds, names)
         return [
             [judgement | same | records[place] for judgement, place in zip(line, found, strict=True) if records[place]]
             for line, same, found in zip(judged, shared, places.reshape(rows.shape), strict=True)
         ]
 
-    def _absent(self, queries: np.ndarray, kinds: Sequence[Kind], names: np.ndarray | None) -> list[dict[str, float]]:
+    def read(self, rows: Sequence[int] | np.ndarray) -> list[dict[str, Any]]:
+        """Some candidates, with their images."""
+        columns = self.rows[rows]
+        records = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        return [record | {"image": Image.open(io.BytesIO(record["image"]["bytes"]))} for record in records]
+
+    def features_of(self, rows: torch.Tensor, model: VRFModel, processor: VRFProcessor) -> torch.Tensor:
+        """The backbone's features of some candidates; an older index has none, and then they are computed."""
+        if self.features is not None:
+            return torch.from_numpy(self.features[rows.numpy()].astype(np.float32))
+        return image_features(model, processor, [record["image"] for record in self.read(rows.tolist())])
+
+    def absent(self, queries: np.ndarray, kinds: Sequence[Kind], names: np.ndarray | None) -> list[dict[str, float]]:
         """For each query, how likely it is that no candidate is right, where that was calibrated."""
         known = {} if self.calibration is None else {kind: self.calibration.scale(kind).absence for kind in set(kinds)}
         if names is None or not any(known.values()):
@@ -430,14 +465,14 @@ class VRFIndex:
         All of them count, even if the search visits only some: this takes as long as an exact search.
         """
         totals = np.full(len(queries), -np.inf)
-        for vectors in self._vectors():
+        for vectors in self.vectors():
             exponents = (queries @ vectors.T).astype(np.float64) / temperatures[:, None]
             largest = exponents.max(axis=1, keepdims=True)
             part = largest[:, 0] + np.log(np.exp(exponents - largest).sum(axis=1))
             totals = np.logaddexp(totals, part)
         return totals
 
-    def _vectors(self) -> Iterator[np.ndarray]:
+    def vectors(self) -> Iterator[np.ndarray]:
         """All vectors in order, some at a time."""
         table = self.rows.get_index(EMBEDDING)
         assert isinstance(table, FaissIndex)  # the other kind searches words
@@ -456,6 +491,13 @@ def _open_rows(folder: Path, about: dict[str, Any]) -> datasets.Dataset:
     if about["format"] != INDEX_FORMAT:
         raise ValueError(f"format {about['format']}, where this code reads {INDEX_FORMAT}")
     return datasets.Dataset.from_file(str(folder / ROWS))
+
+
+@torch.no_grad()
+def image_features(model: VRFModel, processor: VRFProcessor, images: Sequence[Any]) -> torch.Tensor:
+    """The backbone's features of a batch of images."""
+    pixels = processor(post_images=list(images))["post_pixel_values"]
+    return model.get_features(pixels.to(model.device, model.dtype)).float().cpu()
 
 
 def arrange_queries(queries: Sequence[Mapping[str, Any]], config: VRFConfig) -> dict[str, list]:
@@ -569,6 +611,28 @@ class PostActionRetrievalPipeline(Pipeline):
         queries, names = (outputs[name].numpy() for name in ("query_embeds", NAMES))
         return self.index.nearest(queries, top_k, min_confidence, [kind], names)[0]
 
+    def imagine(self, graph: Mapping[str, Any], **options: Any) -> list[Any]:
+        """A storyboard of a recipe: for every action and object the picture of its result.
+
+        Args:
+            graph: What the pipeline `recipe-flow-graph` of a parser returns.
+            **options: Of `storyboard_vrf.imagine_script`: `pictures`, `beam`, `k`.
+
+        Returns:
+            The panels, in order.
+        """
+        try:  # here, because that file needs this one
+            from .storyboard_vrf import imagine_graph
+        except ImportError:
+            if __package__:
+                raise
+            from storyboard_vrf import imagine_graph
+        return imagine_graph(graph, self.model, self.processor, self.index, **options)
+
+    def read_request(self, sentence: str, parser: Any) -> Any:
+        """Understand a sentence such as キャベツを千切りにする, with the pipeline of a parser."""
+        return read_request(sentence, parser, self.processor, self.index.names, self.model.config.context)
+
 
 CUSTOM_PIPELINES = {TASK: {"impl": RETRIEVAL, "pt": ["AutoModel"], "type": "multimodal"}}
 """The entry of `config.json` by which `pipeline` finds this class."""
@@ -584,6 +648,7 @@ __all__ = [
     "absence_evidence",
     "arrange_queries",
     "confidences",
+    "image_features",
     "kind_of",
     "missed_words",
     "name_code",

@@ -9,7 +9,7 @@ This file is saved with every processor and imports nothing from the project.
 import importlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from transformers.utils import logging
@@ -89,6 +89,86 @@ def _stems(word: str) -> Iterator[str]:
             yield stem
 
 
+SYNONYMS = {
+    "shred": "julienne",
+    "chop": "cut",
+    "cut up": "cut",
+    "slice": "slice thinly",
+    "cube": "dice",
+    "combine": "mix together",
+    "stir": "mix",
+    "toss": "dress",
+    "cook": "boil",
+    "simmer": "boil",
+    "saute": "fry",
+    "sauté": "fry",
+    "rinse": "wash",
+    "crush": "mash",
+    "rip": "tear",
+    "plate": "serve",
+    "arrange": "serve",
+}
+"""Other English words for cooking actions, where a glossary has only one."""
+
+
+PARTICLES = frozenset({"in", "into", "off", "on", "up", "out", "top", "together", "with"})
+"""What an English verb may be written with or without: put, put in."""
+
+
+class Translator:
+    """Finds the words of a vocabulary that an English phrase means, by a glossary of the vocabulary's language.
+
+    Args:
+        glossary: English for phrases; several meanings are separated by " / ".
+        processor: A `VRFProcessor`, whose vocabulary the words have to be in.
+    """
+
+    def __init__(self, glossary: Mapping[str, str], processor: Any) -> None:
+        self._processor = processor
+        meanings = [(_plain_english(part), phrase) for phrase, all in glossary.items() for part in all.split(" / ")]
+        self._phrases: dict[str, list[str]] = {}
+        for meaning, phrase in meanings + [(_without_particles(meaning), phrase) for meaning, phrase in meanings]:
+            self._phrases.setdefault(meaning, []).append(phrase)
+
+    def words(self, phrase: Sequence[str], among: Collection[str] = ()) -> list[str]:
+        """A phrase in words of the vocabulary, or as it was."""
+        return self.known(phrase, among) or list(phrase)
+
+    def known(self, phrase: Sequence[str], among: Collection[str] = ()) -> list[str]:
+        """A phrase in words of the vocabulary; none if it has no such words.
+
+        Args:
+            phrase: Words of the vocabulary, or of English.
+            among: Which phrases of the glossary are preferred, such as the names of all actions.
+        """
+        if len(self._processor.missed_words([phrase])) < len(set(phrase)):
+            return list(phrase)
+        for size in range(len(phrase), 0, -1):
+            for start in range(len(phrase) - size + 1):
+                plain = _plain_english(" ".join(phrase[start : start + size]))
+                found = self._phrases.get(plain) or self._phrases.get(_plain_english(SYNONYMS.get(plain, "")))
+                if plain and found:
+                    return self._processor.split_phrase(min(found, key=lambda one: one not in among))
+        return []
+
+
+def _plain_english(phrase: str) -> str:
+    """Lower case, without articles and the plural's s."""
+    words = [word for word in phrase.casefold().split() if word not in ("a", "an", "the", "some")]
+    return " ".join(map(_singular, words))
+
+
+def _singular(word: str) -> str:
+    if len(word) <= 3 or not word.endswith("s") or word.endswith("ss"):
+        return word
+    return word[:-2] if word.endswith("oes") else word[:-1]
+
+
+def _without_particles(phrase: str) -> str:
+    first, *rest = phrase.split() or [""]
+    return first if all(word in PARTICLES for word in rest) else phrase
+
+
 def describe_missed(missed: Mapping[str, Sequence[str]]) -> str:
     """Say which words a model does not know, and which may mean several that it does."""
     unknown = [word for word, found in missed.items() if not found]
@@ -157,4 +237,4 @@ def _is_verb(tokens: Sequence[Any]) -> bool:
     return len(tokens) == 1 and tokens[0].feature.pos1 == "動詞"
 
 
-__all__ = ["UnknownWordsWarning", "WordFinder", "describe_missed", "describe_words", "fold_kana"]
+__all__ = ["Translator", "UnknownWordsWarning", "WordFinder", "describe_missed", "describe_words", "fold_kana"]

@@ -325,6 +325,10 @@ class QueryError(VRFError):
     """A query that this model cannot answer."""
 
 
+class StoryboardError(VRFError):
+    """A recipe that cannot be drawn as a storyboard."""
+
+
 class PageError(VRFError):
     """A recipe's page in which no recipe can be found."""
 

@@ -5,6 +5,7 @@ from the Hub, or from folders. It is configured by environment variables, which 
 
     VRF_MODEL    one or more models with an index, by folder or by name on the Hub, separated by commas
     VRF_DATASET  optional: the dataset to take examples from, by folder or by name on the Hub
+    VRF_PARSER   optional: parsers by folder or by name on the Hub, for sentences and the storyboard
     VRF_FOLD     optional: take examples from this fold only, the one that the models were not trained on
 """
 
@@ -25,6 +26,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 import datasets
 import gradio as gr
 from PIL import Image
+from plain_words import example_sentences, load_parsers, sentence_input, storyboard_tab, understand
 from transformers import pipeline
 
 TASK = "post-action-retrieval"
@@ -270,11 +272,19 @@ def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[st
     return [gallery, table, note]
 
 
-def make_search(models: Sequence[Model], examples: Sequence[Example]) -> Any:
-    """The function behind the button: a picture, words and a number to three components per model."""
+def make_search(models: Sequence[Model], examples: Sequence[Example], parsers: Sequence[Any] = ()) -> Any:
+    """The function behind the button: words, a picture and a number to three components per model, and a note."""
     own_pictures = {example.key: (example.recipe, example.frame) for example in examples}
+    readers = [model for model in models if {"action", "object"} <= set(model.inputs)]
 
-    def search(picture: str | None, action: str | None, thing: str | None, count: int) -> list[Any]:
+    def search(
+        picture: str | None, action: str | None, thing: str | None, count: int, sentence: str | None = None
+    ) -> list[Any]:
+        understood = ""
+        if sentence and sentence.strip() and readers:
+            request = understand(sentence, parsers, readers[0].pipe)
+            action, thing = " ".join(request.action), " ".join(request.object)
+            understood = ". ".join([f"Understood: **{escape(action)}** of **{escape(thing)}**", *request.notes])
         query = {"action": action or None, "object": thing or None, "image": picture}
         for part, called in WORDS.items():
             for model in models:
@@ -289,34 +299,47 @@ def make_search(models: Sequence[Model], examples: Sequence[Example]) -> Any:
         found = [answer(model, query, int(count), own) for model in models]
         if not any(gallery for gallery, _, _ in found):
             raise gr.Error(found[0][2].replace("Not asked: this", "Expected more: the"), print_exception=False)
-        return [component for parts in found for component in parts]
+        return [*(component for parts in found for component in parts), understood]
 
     return search
 
 
-def build_page(models: Sequence[Model], examples: Sequence[Example], note: str) -> gr.Blocks:
-    """The page for these models, asked side by side."""
+def build_page(
+    models: Sequence[Model], examples: Sequence[Example], note: str, parsers: Sequence[Any] = ()
+) -> gr.Blocks:
+    """The page for these models, asked side by side, and the storyboard."""
     with gr.Blocks(title="What will it look like? Visual Recipe Flow", analytics_enabled=False) as page:
         gr.Markdown(HEADING)
-        with gr.Row():
-            with gr.Column(scale=1):
-                picture = picture_input(any("image" in model.inputs for model in models))
-                action, thing = _word_choice(models, "action"), _word_choice(models, "object")
-                count = gr.Slider(1, 10, value=5, step=1, label="Pictures per model")
-                button = gr.Button("Search", variant="primary")
-                if examples:
-                    rows = [[example.picture, example.action, example.object] for example in examples]
-                    gr.Examples(rows, [picture, action, thing], label=f"Examples. {note}", examples_per_page=EXAMPLES)
-                else:
-                    gr.Markdown("No examples: VRF_DATASET is not set, or has none that these models can use.")
-            with gr.Column(scale=2):
-                if len(models) == 1:
-                    gr.Markdown("One model is loaded. To compare several, list them in VRF_MODEL.")
-                outputs = [component for model in models for component in _model_section(model)]
-        search = make_search(models, examples)
-        inputs = [picture, action, thing, count]
-        button.click(search, inputs, outputs, api_name="search", show_progress_on=button)
+        with gr.Tab("Search"):
+            _search_tab(models, examples, note, parsers)
+        with gr.Tab("Storyboard"):
+            storyboard_tab(models, parsers)
     return page
+
+
+def _search_tab(models: Sequence[Model], examples: Sequence[Example], note: str, parsers: Sequence[Any]) -> None:
+    with gr.Row():
+        with gr.Column(scale=1):
+            sentence = sentence_input(parsers)
+            picture = picture_input(any("image" in model.inputs for model in models))
+            action, thing = _word_choice(models, "action"), _word_choice(models, "object")
+            count = gr.Slider(1, 10, value=5, step=1, label="Pictures per model")
+            button = gr.Button("Search", variant="primary")
+            understood = gr.Markdown()
+            if examples:
+                rows = [[example.picture, example.action, example.object] for example in examples]
+                gr.Examples(rows, [picture, action, thing], label=f"Examples. {note}", examples_per_page=EXAMPLES)
+            else:
+                gr.Markdown("No examples: VRF_DATASET is not set, or has none that these models can use.")
+            if parsers:
+                gr.Examples([[text] for text in example_sentences(parsers)], [sentence], label="Sentences")
+        with gr.Column(scale=2):
+            if len(models) == 1:
+                gr.Markdown("One model is loaded. To compare several, list them in VRF_MODEL.")
+            outputs = [component for model in models for component in _model_section(model)]
+    search = make_search(models, examples, parsers)
+    inputs = [picture, action, thing, count, sentence]
+    button.click(search, inputs, [*outputs, understood], api_name="search", show_progress_on=button)
 
 
 def _word_choice(models: Sequence[Model], part: str) -> gr.Dropdown:
@@ -359,10 +382,11 @@ def make_page(environment: dict[str, str]) -> gr.Blocks:
         name = environment.get("VRF_DATASET")
         folder = Path(tempfile.mkdtemp(prefix="vrf-examples-"))
         examples = load_examples(name, int(fold) if fold else None, models, folder) if name else []
+        parsers = load_parsers(environment.get("VRF_PARSER", ""), SetupError)
     except SetupError as error:
         return build_error(str(error))
     note = f"From fold {fold}." if fold else "The models may have been trained on these."
-    return build_page(models, examples, note)
+    return build_page(models, examples, note, parsers)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from recipeflow.cli import (
     reading,
     searching,
     sharing,
+    storyboarding,
 )
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import StoppedError, VRFError
@@ -50,6 +51,8 @@ COMMANDS = (
     searching.calibrate,
     searching.search,
     parsing.parse,
+    storyboarding.storyboard,
+    storyboarding.storyboard_evaluate,
 )
 """In the order in which --help lists them, before the groups."""
 

@@ -23,6 +23,9 @@ from recipeflow.cli.shared import (
 from recipeflow.errors import UsageError
 from recipeflow.training.saved_model import DEFAULT_MODEL
 
+DEFAULT_PARSER = "parser/model"
+"""Where `vrf parser train --out parser` leaves one."""
+
 LIKELY_ABSENT = 0.5
 """From this probability on, a search says that perhaps nothing here is right."""
 
@@ -157,6 +160,13 @@ def calibrate(
 
 
 def search(
+    sentence: Annotated[
+        str | None,
+        typer.Argument(metavar="[SENTENCE]", help="What is done to what, in plain words.", show_default=False),
+    ] = None,
+    parser: Annotated[
+        str, typer.Option(help="The parser that reads the sentence: its folder or its name on the Hub.")
+    ] = DEFAULT_PARSER,
     action: Annotated[str | None, typer.Option(help="The verb; words separated by spaces.")] = None,
     object: Annotated[str | None, typer.Option(help="The object; words separated by spaces.")] = None,
     image: Annotated[Path | None, typer.Option(help="A picture of the object before the action.")] = None,
@@ -184,14 +194,19 @@ def search(
 ) -> None:
     """Ask what an object will look like after an action.
 
-    Ask with words, a picture or both, as the model was trained. After `vrf calibrate`, each answer comes with the
-    probability that it is right, and the model says when it is not sure.
+    Ask with words, a picture or both, as the model was trained. A sentence is read by a parser, which finds the verb,
+    the object and the modifiers; English ones are translated by the glossary of the model's pictures. After `vrf
+    calibrate`, each answer comes with the probability that it is right, and the model says when it is not sure.
+
+    Example:  vrf search キャベツを千切りにする --parser parser/model
 
     Example:  vrf search --action 千切り --object キャベツ --image cabbage.jpg \\
                 --picture found.png
     """
-    query = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
-    _check_search(query, model, dataset, picture)
+    query: dict[str, Any] = {"action": action, "object": object, "image": image, "context": _parse_context(context)}
+    _check_search(query, model, dataset, picture, sentence)
+    if sentence is not None:
+        _check_parser(parser)
     from recipeflow.machines.devices import choose_device
     from recipeflow.search.retriever import Retriever, find_model, load_calibration
     from recipeflow.training.runs import load_trained
@@ -206,8 +221,10 @@ def search(
         options: dict[str, Any] = {"weights": weights, "cache": cache, "device": where, "announce": _announce}
         calibration = load_calibration(folder)
         retriever = Retriever.build(*load_trained(str(folder), where), dataset, calibration=calibration, **options)
+    if sentence is not None:
+        query |= _understand(sentence, parser, retriever)
     with warnings.catch_warnings(action="ignore", category=UserWarning):
-        rows = retriever.search(action, object, image, query["context"], k, min_confidence)
+        rows = retriever.search(**query, k=k, min_confidence=min_confidence)
     missed = missed_words([query], retriever.processor)
     if as_json:
         answers = [{name: value for name, value in row.items() if name != "image"} for row in rows]
@@ -224,15 +241,45 @@ def search(
         _draw(query, rows, retriever.glossary, picture)
 
 
-def _check_search(query: dict[str, Any], model: str, dataset: Path | None, picture: Path | None) -> None:
+def _understand(sentence: str, parser: str, retriever: Any) -> dict[str, Any]:
+    """The parts of a query that a sentence has."""
+    from recipeflow.parser.runs import open_pipeline
+
+    request = retriever.read_request(sentence, open_pipeline(parser))
+    words = {"action": " ".join(request.action), "object": " ".join(request.object)}
+    context = {role: " ".join(found) for role, found in request.context.items()}
+    said = [f"{name} {value}" for name, value in (words | context).items()]
+    _announce(f"understood: {', '.join(said)}")
+    for note in request.notes:
+        _announce(f"note: {note}")
+    return words | ({"context": context} if context else {})
+
+
+def _check_parser(parser: str) -> None:
+    """Refuse a sentence without a parser."""
+    from recipeflow.training.saved_model import find_model_folder
+
+    if parser == DEFAULT_PARSER and not Path(parser).exists():
+        raise UsageError(
+            f"expected a parser to read the sentence, found none in {parser}; train one with `vrf parser train`, pass "
+            "its folder or its name on the Hub with --parser, or ask with --action and --object"
+        )
+    find_model_folder(parser)
+
+
+def _check_search(
+    query: dict[str, Any], model: str, dataset: Path | None, picture: Path | None, sentence: str | None
+) -> None:
     """Refuse what cannot work before spending time on loading libraries and the model."""
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.files import check_writable
     from recipeflow.images import check_picture
     from recipeflow.training.saved_model import check_index, find_model_folder
 
-    if all(value is None for value in query.values()):
-        raise UsageError("expected a query, found none; pass --action, --object or --image")
+    if sentence is not None and any(query[name] is not None for name in ("action", "object", "context")):
+        raise UsageError("expected a sentence or --action, --object and --context, found both; omit one of them")
+    if sentence is None and all(value is None for value in query.values()):
+        raise UsageError("expected a query, found none; pass a sentence, --action, --object or --image")
     if query["image"] is not None:
         check_picture(query["image"])
     folder = find_model_folder(model)

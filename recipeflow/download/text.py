@@ -83,12 +83,13 @@ def page_text(page: Page, recipe: Recipe) -> RecipeText:
     steps = zip(orders, page.instructions, strict=True)
     return RecipeText(
         normalise(page.title),
-        tuple(normalise(_ingredient_line(item)) for item in page.ingredients),
+        tuple(normalise(ingredient_line(item)) for item in page.ingredients),
         tuple(normalise(f"{_label(order)}.{step.body}") for order, step in steps),
     )
 
 
-def _ingredient_line(item: PageIngredient) -> str:
+def ingredient_line(item: PageIngredient) -> str:
+    """An ingredient of a page as one line: its heading, name and quantity."""
     heading = "" if item.heading is None else f"({item.heading}) "
     return f"{heading}{item.name} {item.quantity}"
 

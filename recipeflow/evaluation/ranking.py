@@ -13,6 +13,7 @@ from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
 from recipeflow.dataset.folds import FOLDS
 from recipeflow.evaluation.metrics import RetrievalMetrics, rank_targets, summarize_ranks
+from recipeflow.features.compute import FeatureTable
 from recipeflow.features.rows import FeatureRows
 from recipeflow.pairs.batches import PairTensors, make_tensors
 from recipeflow.pairs.loading import Pairs
@@ -104,6 +105,12 @@ def _features(model: VRFModel, data: EvaluationSet) -> FeatureRows:
     if isinstance(images, FeatureRows):
         return images
     return images.features_of(model, torch.cat([data.candidates, *([] if pre is None else [pre[pre >= 0]])]))
+
+
+def features_of_images(model: VRFModel, pairs: Pairs, images: torch.Tensor) -> FeatureRows:
+    """The features of these images of a dataset: cached ones, or the model's own if its backbone was trained."""
+    known = pairs.images
+    return known.rows if isinstance(known, FeatureTable) else known.features_of(model, images.unique())
 
 
 def evaluate(model: VRFModel, data: EvaluationSet) -> RetrievalMetrics:

@@ -84,7 +84,7 @@ def plot_learning(rows: Mapping[str, Folds]) -> Figure:
     measured = any(
         "recall_at_5" in epoch for folds in rows.values() for fold in folds for epoch in fold["history"][:-1]
     )
-    figure, axes = _figure(2 if measured else 1)
+    figure, axes = new_figure(2 if measured else 1)
     for style, (title, folds) in zip(STYLES[1:], rows.items(), strict=False):
         _plot_epochs(axes[0], "loss", folds, title, style)
         if measured:
@@ -94,7 +94,7 @@ def plot_learning(rows: Mapping[str, Folds]) -> Figure:
         axes[1].set(xlabel="epoch", ylabel="R@5 on the held-out fold, %", title="R@5 during training")
     for panel in axes:
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _add_legend(figure, axes[0])
+    add_legend(figure, axes[0])
     return figure
 
 
@@ -121,20 +121,20 @@ def _plot_spread(axes: Axes, x: Sequence[int], curves: np.ndarray, title: str, s
 
 def plot_recall(rows: Mapping[str, Folds]) -> Figure:
     """How often the right image is among the first k, with the spread over the folds."""
-    figure, (axes,) = _figure(1)
+    figure, (axes,) = new_figure(1)
     for style, (title, folds) in zip(STYLES, rows.items(), strict=False):
         curves = np.array([(np.array(fold["ranks"])[:, None] <= FIRST_K).mean(axis=0) * 100 for fold in folds])
         _plot_spread(axes, FIRST_K, curves, title, style)
     axes.axvline(5, color=LINE, zorder=0)
     axes.set(xlabel="k", ylabel="R@k, %", title="The right image among the first k", xscale="log", ylim=(0, 100))
     axes.set_xticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
-    _add_legend(figure, axes)
+    add_legend(figure, axes)
     return figure
 
 
 def plot_ranks(rows: Mapping[str, Folds]) -> Figure:
     """The rank of the right image: half of all queries inside the box, nine tenths between the whiskers."""
-    figure, (axes,) = _figure(1)
+    figure, (axes,) = new_figure(1)
     ranks = [np.concatenate([fold["ranks"] for fold in folds]) for folds in rows.values()]
     boxes = axes.boxplot(
         ranks[::-1], orientation="horizontal", whis=(5, 95), showfliers=False, patch_artist=True, widths=0.6,
@@ -203,7 +203,8 @@ def plot_shares(shares: Sequence[Share], names: Mapping[str, str], title: str) -
     return figure
 
 
-def _figure(panels: int) -> tuple[Figure, list[Axes]]:
+def new_figure(panels: int) -> tuple[Figure, list[Axes]]:
+    """A figure with panels side by side, in the style of all plots."""
     figure = Figure(figsize=(5.2 * panels + 2.2, 4.2), dpi=120, layout="constrained", facecolor=PAPER)
     axes = list(figure.subplots(1, panels, squeeze=False)[0])
     for panel in axes:
@@ -217,6 +218,6 @@ def _clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
     axes.set_axisbelow(True)
 
 
-def _add_legend(figure: Figure, axes: Axes) -> None:
+def add_legend(figure: Figure, axes: Axes) -> None:
     """Put the legend next to the panels, where it hides nothing."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", frameon=False, handlelength=3.2)

@@ -7,10 +7,9 @@ from typing import Any
 import networkx as nx
 
 from recipeflow.graph import build_graph
+from recipeflow.graph.folding import fold_modifiers
 from recipeflow.graph.layout import lay_out
 from recipeflow.release.recipe import Recipe
-
-MODIFIES = "other-mod"
 
 
 def graph_views(recipe: Recipe) -> dict[str, Any]:
@@ -27,16 +26,6 @@ def graph_views(recipe: Recipe) -> dict[str, Any]:
         "folded": _placed(folded),
         "notes": [[note, owner] for note, owner in notes.items()],
     }
-
-
-def fold_modifiers(graph: nx.MultiDiGraph) -> dict[str, str]:
-    """Nodes that can be shown inside the one node they modify: without incoming and with no other outgoing flows."""
-    notes = {}
-    for node in graph:
-        flows = list(graph.out_edges(node, keys=True))
-        if not graph.in_degree(node) and len(flows) == 1 and flows[0][2] == MODIFIES:
-            notes[node] = flows[0][1]
-    return notes
 
 
 def _placed(graph: nx.MultiDiGraph) -> list[list[Any]]:

@@ -7,12 +7,12 @@ objects. This module implements that rule.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 import networkx as nx
 
+import flows_vrf
+from flows_vrf import sort_flows
 from recipeflow.release.recipe import Entity, Recipe, StateChange
 
 
@@ -34,30 +34,9 @@ def trace_objects(recipe: Recipe) -> dict[str, tuple[str, ...]]:
     members, and a member that is an action stands for that action's own objects. An object that is reached in two ways
     counts once.
     """
-    targets = _sources(recipe, "Targ")
-    members = _sources(recipe, "F-set")
-    order = nx.topological_sort(nx.DiGraph((flow.start, flow.end) for flow in recipe.flows))
-    objects: dict[str, list[str]] = {action.id: [] for action in recipe.actions}
-    stands_for: dict[str, list[str]] = {}
-    for node in order:
-        # In topological order: long chains need no recursion, and nested sets cannot explode.
-        if node in objects:
-            objects[node] = _unique(found for source in targets[node] for found in stands_for[source])
-        found = (objects.get(member) or stands_for[member] for member in members[node])
-        stands_for[node] = _unique(chain.from_iterable(found)) or [node]
-    return {action: tuple(found) for action, found in objects.items()}
-
-
-def _unique(nodes: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(nodes))
-
-
-def _sources(recipe: Recipe, label: str) -> defaultdict[str, list[str]]:
-    sources = defaultdict(list)
-    for flow in recipe.flows:
-        if flow.label == label:
-            sources[flow.end].append(flow.start)
-    return sources
+    flows = [(flow.start, flow.end, flow.label) for flow in recipe.flows]
+    order = sort_flows(recipe.entities, flows)
+    return flows_vrf.trace_objects((action.id for action in recipe.actions), order, flows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from huggingface_hub.errors import StrictDataclassError
 
 from configuration_rfg import RFGConfig
 from modeling_rfg import RFGModel
+from parsing_rfg import RecipeFlowGraphPipeline
 from processing_rfg import RFGProcessor
 from recipeflow.dataset.folds import FOLDS, split_folds
 from recipeflow.errors import BackboneError, ModelFolderError, UsageError
@@ -177,6 +178,12 @@ def start_training(
         weights = sum(weight.numel() for weight in run.model.parameters())
         announce(f"training on {len(run.train_data)} recipes, in {trainer.steps} steps; {weights:,} weights")
     return trainer
+
+
+def open_pipeline(name: str) -> RecipeFlowGraphPipeline:
+    """A trained parser as a pipeline from text to flow graph."""
+    model, processor = load_parser(name)
+    return RecipeFlowGraphPipeline(model=model, processor=processor)
 
 
 def load_parser(name: str) -> tuple[RFGModel, RFGProcessor]:

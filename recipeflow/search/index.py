@@ -9,7 +9,7 @@ import json
 import math
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,16 +30,17 @@ from recipeflow.dataset.frames import index_frames
 from recipeflow.dataset.opening import open_dataset
 from recipeflow.errors import SearchIndexError
 from recipeflow.features.compute import compute_features
-from recipeflow.features.rows import FeatureRows
 from recipeflow.files import StagedFolder, cache_folder, remove_quietly, saving, write_json
 from retrieval_vrf import (
     CUSTOM_PIPELINES,
     EMBEDDING,
+    FEATURES,
     INDEX_FORMAT,
     ROWS,
     VECTORS,
     PostActionRetrievalPipeline,
     VRFIndex,
+    image_features,
 )
 
 EXACT_UP_TO: int = 200_000
@@ -50,6 +51,12 @@ PROBED = 1 / 32
 
 POINTS_A_CELL = 64
 """Candidates that FAISS trains each cell with; more take longer and hardly change it."""
+
+STORED = np.float16
+"""How features are saved: half the space, and no answer changes visibly."""
+
+IMAGES = 32
+"""Images that a fine-tuned backbone reads at a time."""
 
 CHUNK = 512
 PAIR_COLUMNS = ["recipe_id", "fold", "action", "object", "object_tag", "instruction", "post_frame", "post_image"]
@@ -89,13 +96,15 @@ def build_index(
         table.check_model(model.config)
         candidates, first = first_rows(table.post)
         rows = read_candidates(dataset, table.post, first)
-        embeds = _embed_features(model, table.rows, candidates)
+        parts = (table.rows.look(part) for part in candidates.split(CHUNK))
     else:
         post = torch.from_numpy(index_frames(dataset).post)
         rows = read_candidates(dataset, post, first_rows(post)[1])
-        embeds = model.encode_images(rows.cast_column("image", datasets.Image())["image"], processor)
-    kind = attach_vectors(rows, embeds.numpy())
-    return VRFIndex(rows, _describe(model, dataset, name, kind, len(rows)))
+        images = rows.cast_column("image", datasets.Image()).select_columns(["image"]).iter(IMAGES)
+        parts = (image_features(model, processor, batch["image"]) for batch in images)
+    embeds, features = _embed_features(model, parts, len(rows))
+    kind = attach_vectors(rows, embeds)
+    return VRFIndex(rows, _describe(model, dataset, name, kind, len(rows)), features=features)
 
 
 def _weights_source(config: VRFConfig) -> str:
@@ -169,10 +178,25 @@ def _candidate_features(tables: DatasetFolder) -> datasets.Features:
 
 
 @torch.no_grad()
-def _embed_features(model: VRFModel, features: FeatureRows, frames: torch.Tensor) -> torch.Tensor:
-    looked = (features.look(part, model.device) for part in frames.split(CHUNK))
-    parts = [model.get_image_embeds(post_features=part) for part in looked]
-    return torch.cat(parts).float().cpu()
+def _embed_features(model: VRFModel, parts: Iterable[torch.Tensor], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The embeddings of all candidates from their features, some at a time, and the features as a mapped file."""
+    embeds, start = [], 0
+    features = _map_features(count, model.image_encoder.hidden.in_features)
+    for part in parts:
+        embeds.append(model.get_image_embeds(post_features=part.to(model.device)).float().cpu())
+        features[start : start + len(part)] = part.cpu().numpy().astype(STORED)
+        start += len(part)
+    return torch.cat(embeds).numpy(), features
+
+
+def _map_features(count: int, width: int) -> np.memmap:
+    """A file for features: they may not fit into memory. It is gone with the array, like that of the candidates."""
+    path = cache_folder("candidates") / f"{uuid.uuid4().hex}.npy"
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        features = np.lib.format.open_memmap(path, "w+", STORED, (count, width))
+    weakref.finalize(features, remove_quietly, path)
+    return features
 
 
 def attach_vectors(rows: datasets.Dataset, embeds: np.ndarray) -> str:
@@ -223,6 +247,8 @@ def save_index(index: VRFIndex, model_folder: str | Path) -> Path:
     with StagedFolder(model_folder / INDEX, marker=INDEX_ABOUT, overwrite=True) as aside:
         _save_rows(index.rows, aside / ROWS)
         index.rows.save_faiss_index(EMBEDDING, aside / VECTORS)
+        if index.features is not None:
+            np.save(aside / FEATURES, index.features)
         write_json(aside / INDEX_ABOUT, index.about | {"format": INDEX_FORMAT})
     with saving(model_folder):
         for described in (VRFModel, PostActionRetrievalPipeline):  # both: a folder holds the code of one version

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PIL import Image, ImageDraw, ImageOps
+from PIL import Image, ImageDraw
 
+from recipeflow.drawing.cards import PADDING, PICTURE, draw_frame, square, write
 from recipeflow.drawing.contact_sheet import object_name
 from recipeflow.drawing.lettering import font, with_english
 from recipeflow.drawing.palette import ACCENT, INK, LINE, PAPER, SOFT
 
-PICTURE, PADDING, GAP, MARGIN, TEXT = 190, 14, 18, 32, 104
+GAP, MARGIN, TEXT = 18, 32, 104
 CARD = (PICTURE + 2 * PADDING, PICTURE + 2 * PADDING + TEXT)
 COLUMNS = 5
 TOP = MARGIN + 46
@@ -48,67 +49,32 @@ def search_picture(
 
 
 def _draw_query(sheet: Image.Image, corner: tuple[int, int], image: Image.Image | None, names: list[str]) -> None:
-    x, y = _draw_frame(sheet, corner, ACCENT)
+    x, y = draw_frame(sheet, (*corner, corner[0] + CARD[0], corner[1] + CARD[1]), ACCENT)
     draw = ImageDraw.Draw(sheet)
     if image is None:
         draw.rectangle((x, y, x + PICTURE, y + PICTURE), fill=PAPER)
         draw.text((x + PICTURE // 2, y + PICTURE // 2), "no picture", fill=SOFT, font=font("", 16), anchor="mm")
     else:
-        sheet.paste(_square(image), (x, y))
-    y = _write(draw, (x, y + PICTURE + 12), names[0], ACCENT, 21)
-    _write(draw, (x, y), names[1], INK, 21)
+        sheet.paste(square(image), (x, y))
+    y = write(draw, (x, y + PICTURE + 12), names[0], ACCENT, 21)
+    write(draw, (x, y), names[1], INK, 21)
 
 
 def _draw_answer(
     sheet: Image.Image, corner: tuple[int, int], rank: int, row: Mapping[str, Any], shown: Mapping[str, str]
 ) -> None:
-    x, y = _draw_frame(sheet, corner, LINE)
+    x, y = draw_frame(sheet, (*corner, corner[0] + CARD[0], corner[1] + CARD[1]), LINE)
     draw = ImageDraw.Draw(sheet)
-    sheet.paste(_square(row["image"]), (x, y))
+    sheet.paste(square(row["image"]), (x, y))
     draw.rounded_rectangle((x + 6, y + 6, x + 92, y + 28), 8, fill="white")
     draw.text((x + 14, y + 9), f"{rank}   {row['score']:.3f}", fill=INK, font=font("", 15))
     others = len(row["objects"]) - 1
     name = object_name(row, shown) + (f" + {others}" if others > 0 else "")
-    y = _write(draw, (x, y + PICTURE + 10), shown.get(row["action"], ""), ACCENT, 18)
-    y = _write(draw, (x, y), name, INK, 18)
-    _write(draw, (x, y + 4), shown.get(row["title"]) or row["recipe_id"], SOFT, 14, lines=2)
-
-
-def _draw_frame(sheet: Image.Image, corner: tuple[int, int], colour: str) -> tuple[int, int]:
-    left, top = corner
-    box = (left, top, left + CARD[0], top + CARD[1])
-    ImageDraw.Draw(sheet).rounded_rectangle(box, 12, fill="white", outline=colour)
-    return left + PADDING, top + PADDING
+    y = write(draw, (x, y + PICTURE + 10), shown.get(row["action"], ""), ACCENT, 18)
+    y = write(draw, (x, y), name, INK, 18)
+    write(draw, (x, y + 4), shown.get(row["title"]) or row["recipe_id"], SOFT, 14, lines=2)
 
 
 def _draw_arrow(draw: ImageDraw.ImageDraw, x: int, y: int) -> None:
     draw.line((x - 16, y, x, y), fill=ACCENT, width=3)
     draw.polygon([(x - 2, y - 7), (x + 8, y), (x - 2, y + 7)], fill=ACCENT)
-
-
-def _square(image: Image.Image) -> Image.Image:
-    """Fit a picture of any shape into the card, upright and whole."""
-    return ImageOps.pad(ImageOps.exif_transpose(image).convert("RGB"), (PICTURE, PICTURE), color=PAPER)
-
-
-def _write(
-    draw: ImageDraw.ImageDraw, place: tuple[int, int], text: str, colour: str, size: int, lines: int = 1
-) -> int:
-    """Write within the width of the card, cut with dots after some lines, and return where the next line begins."""
-    x, y = place
-    face = font(text, size)
-    for number in range(lines):
-        part = _fit(draw, text, face)
-        text = text[len(part) :].lstrip()
-        if text and number == lines - 1:
-            part = part[:-1].rstrip() + "…"
-        draw.text((x, y), part, fill=colour, font=face)
-        y += round(size * 1.35)
-    return y
-
-
-def _fit(draw: ImageDraw.ImageDraw, text: str, face: Any) -> str:
-    """As much of the text as fits on one line, up to a space if that keeps more than half of it."""
-    length = next((n for n in range(len(text), 0, -1) if draw.textlength(text[:n], font=face) <= PICTURE), 0)
-    space = text.rfind(" ", 0, length)
-    return text[:length] if length == len(text) or space < length // 2 else text[:space]

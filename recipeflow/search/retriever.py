@@ -24,6 +24,7 @@ from recipeflow.errors import CalibrationError, QueryError, SearchIndexError
 from recipeflow.search.index import build_index, save_index
 from recipeflow.training.runs import load_trained
 from recipeflow.training.saved_model import DEFAULT_MODEL, find_model_folder
+from requests_vrf import Request, read_request
 from retrieval_vrf import VRFCalibration, VRFIndex, arrange_queries, kind_of, name_codes
 
 Row = dict[str, Any]
@@ -51,8 +52,7 @@ class Retriever:
     @property
     def glossary(self) -> dict[str, str]:
         """English for the words of the candidates' release, as far as it has them."""
-        release = self.index.about["dataset"]["release"] or {}
-        return release.get("glossary", {})
+        return self.index.glossary
 
     @classmethod
     def from_pretrained(cls, name: str | Path, device: torch.device | None = None, **options: Any) -> Retriever:
@@ -95,7 +95,7 @@ class Retriever:
         """
         index = build_index(model, processor, dataset, **options)
         try:
-            return cls(model, processor, VRFIndex(index.rows, index.about, calibration))
+            return cls(model, processor, VRFIndex(index.rows, index.about, calibration, index.features))
         except ValueError as error:
             raise CalibrationError(str(error)) from error
 
@@ -170,6 +170,21 @@ class Retriever:
         except (ValueError, TypeError, OSError) as error:
             raise QueryError(str(error)) from error
         return found if is_batch else found[0]
+
+    def read_request(self, sentence: str, parser: Any) -> Request:
+        """Understand a sentence such as キャベツを千切りにする.
+
+        Args:
+            sentence: In the parser's language.
+            parser: The pipeline of a parser, from `recipeflow.parser.runs.open_pipeline` or transformers.
+
+        Raises:
+            QueryError: If it has no action that is done to something, or is not in the parser's language.
+        """
+        try:
+            return read_request(sentence, parser, self.processor, self.index.names, self.model.config.context)
+        except (ValueError, ImportError) as error:
+            raise QueryError(str(error)) from error
 
 
 def find_model(name: str | Path, **options: Any) -> Path:

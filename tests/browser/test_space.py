@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.search.searching import own_cache  # noqa: F401  (autouse)
-from tests.space.spacing import Kitchen, make_models, running_app
+from tests.space.spacing import RECIPE, Kitchen, make_models, make_parser, running_app
 
 ANSWER = 60_000
 """Milliseconds for an answer, on a machine with other work."""
@@ -20,7 +20,10 @@ def kitchen(tmp_path_factory) -> Kitchen:
 @pytest.fixture(scope="module")
 def address(kitchen, tmp_path_factory):
     models = ",".join(map(str, kitchen.models.values()))
-    with running_app(tmp_path_factory.mktemp("app"), VRF_MODEL=models, VRF_DATASET=str(kitchen.dataset)) as address:
+    folder = tmp_path_factory.mktemp("app")
+    parser = make_parser(tmp_path_factory.mktemp("parser"))
+    own = {"VRF_MODEL": models, "VRF_DATASET": str(kitchen.dataset), "VRF_PARSER": str(parser)}
+    with running_app(folder, **own) as address:
         yield address
 
 
@@ -89,3 +92,23 @@ def test_a_file_that_is_no_picture_is_reported(space, tmp_path):
     expect(space.get_by_role("img", name="The picture from before")).to_be_attached(timeout=ANSWER)
     search(space)
     expect(space.get_by_text("found a file that cannot be read as one")).to_be_visible(timeout=ANSWER)
+
+
+def test_a_sentence_is_understood(space):
+    space.get_by_label("In plain words").fill("きゅうりを薄切りにします。")
+    search(space)
+    expect(space.get_by_text("Understood: 薄切り of きゅうり")).to_be_visible(timeout=ANSWER)
+    expect(pictures(space)).to_have_count(10, timeout=ANSWER)
+
+
+def test_a_pasted_recipe_becomes_a_storyboard(space):
+    space.get_by_role("tab", name="Storyboard").click()
+    space.get_by_label("Recipe").fill(RECIPE)
+    space.get_by_role("button", name="Imagine").click()
+    expect(space.get_by_text("2 panels; the model is not sure of 2.")).to_be_visible(timeout=ANSWER)
+    drawn = space.locator(".grid-container:visible")
+    expect(drawn.locator("img")).to_have_count(2)
+    expect(drawn).to_contain_text("1. 薄切り · きゅうり")
+    space.get_by_label("Recipe").fill("")
+    space.get_by_role("button", name="Imagine").click()
+    expect(space.get_by_text("expected the text of a recipe, found none")).to_be_visible(timeout=ANSWER)

@@ -42,6 +42,7 @@ MADE = [
     "my-model/model.safetensors",
     "run/model/index/index.json",
     "run/model/calibration.json",
+    "board/index.html",
     "tuned/model/model.safetensors",
     "two/model/model.safetensors",
     "parsed/annotations.json",

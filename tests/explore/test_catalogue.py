@@ -2,8 +2,9 @@ import json
 from dataclasses import replace
 
 from recipeflow.explore.catalogue import catalogue_entry, find_cover, recipe_page, translate
-from recipeflow.explore.graph_view import fold_modifiers, graph_views
+from recipeflow.explore.graph_view import graph_views
 from recipeflow.graph import build_graph
+from recipeflow.graph.folding import fold_modifiers
 from recipeflow.graph.program import make_program
 from recipeflow.graph.program_text import format_program, parse_program
 from recipeflow.release import read_release

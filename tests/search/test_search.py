@@ -232,7 +232,7 @@ def test_a_saved_index_gives_the_same_answers(retriever, saved, picture):
     before, after = (side.search("切", "トマト", picture, k=9) for side in (retriever, loaded))
     assert plain(before) == plain(after)
     assert [row["score"] for row in before] == pytest.approx([row["score"] for row in after], abs=1e-6)
-    assert sorted(path.suffix for path in (saved / "index").iterdir()) == [".arrow", ".faiss", ".json"]
+    assert sorted(path.suffix for path in (saved / "index").iterdir()) == [".arrow", ".faiss", ".json", ".npy"]
     about = json.loads((saved / "index" / "index.json").read_text())
     assert about["kind"] == "Flat" and about["rows"] == len(loaded.index)
     assert about["dataset"]["release"]["source"] == "simulated"

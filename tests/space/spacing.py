@@ -15,18 +15,32 @@ import torch
 from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
+from recipeflow.release.recipe import Flow, Line, Recipe, Word
 from recipeflow.search import Retriever
+from segmentation_rfg import split_line
 from tests.building import read_rows
+from tests.making import make_release
 from tests.model_helpers import BACKBONE
 from tests.pairs.pairing import SMALL
+from tests.parser.reading import train_by_heart
 from tests.search.searching import make_table
 
 APP = Path(__file__).parents[2] / "space" / "app.py"
 INPUTS = {"text": ("action", "object"), "image": ("image",), "both": ("action", "object", "image")}
+OWN = (
+    "recipeflow",
+    "configuration_vrf",
+    "modeling_vrf",
+    "processing_vrf",
+    "retrieval_vrf",
+    "storyboard_vrf",
+    "parsing_rfg",
+)
 ALONE = """
 import runpy, sys
-for name in ("recipeflow", "configuration_vrf", "modeling_vrf", "processing_vrf", "retrieval_vrf"):
+for name in sys.argv[2:]:
     sys.modules[name] = None  # importing it fails, as where this project is not installed
+sys.path.insert(0, sys.argv[1].rpartition("/")[0])  # as where the app is the program
 runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
@@ -39,10 +53,34 @@ class Kitchen:
     models: dict[str, Path]
 
 
+RECIPE = "きゅうりを薄切りにします。\nボウルにきゅうりを入れます。"
+TAGS = {"きゅうり": "F", "薄切り": "Ac", "ボウル": "T", "入れ": "Ac"}
+FLOWS = (
+    ("1-0-0", "1-0-2", "Targ"),
+    ("1-0-2", "1-1-2", "F-eq"),
+    ("1-1-0", "1-1-4", "Dest"),
+    ("1-1-2", "1-1-4", "Targ"),
+)
+
+
+def make_parser(folder: Path) -> Path:
+    """A parser that has learnt one short recipe by heart."""
+    lines = []
+    for text in RECIPE.splitlines():
+        spans = split_line(text, "ja")
+        tags = [TAGS.get(text[start:end]) for start, end in spans]
+        words = [Word(*span, f"{tag}-B" if tag else "O") for span, tag in zip(spans, tags, strict=True)]
+        lines.append(Line(tuple(words), text))
+    flows = tuple(Flow(*flow) for flow in FLOWS)
+    recipes = [Recipe(f"r{number}", (), tuple(lines), flows, title="r") for number in range(4)]
+    return train_by_heart(make_release(folder / "learnt", recipes, frames=False), folder / "parser")
+
+
 def make_models(folder: Path) -> Kitchen:
     table = make_table(folder, recipes=6)
     rows = read_rows(table.folder, "image_pairs")
     phrases = [row[part] for row in rows for part in ("action", "object") if row[part] is not None]
+    phrases += TAGS
     models = {}
     for name, inputs in INPUTS.items():
         processor = VRFProcessor.from_phrases(phrases, BACKBONE)
@@ -68,7 +106,7 @@ def running_app(folder: Path, **variables: str) -> Iterator[str]:
     folder.mkdir(exist_ok=True)
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-c", ALONE, APP], cwd=folder, env=clean | own | variables, stdout=log, stderr=log
+            [sys.executable, "-c", ALONE, APP, *OWN], cwd=folder, env=clean | own | variables, stdout=log, stderr=log
         )
         try:
             _wait_for_port(port, process, folder / "log")

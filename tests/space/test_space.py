@@ -1,4 +1,5 @@
 import sys
+from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType, SimpleNamespace
 
@@ -20,11 +21,13 @@ def requirements(path) -> dict[str, Requirement]:
 
 
 @pytest.fixture(scope="module")
-def app() -> ModuleType:
+def app() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(APP.parent))  # as where the app is the program
     spec = spec_from_file_location("space_app", APP)
     module = sys.modules[spec.name] = module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    yield module
+    sys.path.remove(str(APP.parent))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +51,7 @@ def test_the_card_says_what_the_hub_wants_to_know():
     assert len(card["short_description"]) <= 60
     assert {card["colorFrom"], card["colorTo"]} <= COLOURS
     assert requirements(ROOT / "space" / "requirements.txt")["gradio"].specifier.contains(card["sdk_version"])
-    for variable in ("VRF_MODEL", "VRF_DATASET", "VRF_FOLD"):
+    for variable in ("VRF_MODEL", "VRF_DATASET", "VRF_PARSER", "VRF_FOLD"):
         assert variable in text and variable in APP.read_text(encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from recipeflow.graph import ImagePair, trace_objects
+from recipeflow.graph.flow_graph import ImagePair, trace_objects
 from recipeflow.graph.program import OBJECT, PASSES_ON, STANDS_FOR, Program
 from recipeflow.release.recipe import Flow, Recipe
 

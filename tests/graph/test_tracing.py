@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from recipeflow.explore.tracing import find_carriers, follow_ingredients, light_actions
 from recipeflow.graph import pair_objects, trace_objects
 from recipeflow.graph.program import make_program
+from recipeflow.graph.tracing import find_carriers, follow_ingredients, light_actions
 from recipeflow.kitchen.cooking import devise_recipe
 from recipeflow.release import read_release
 from recipeflow.release.recipe import Line
