@@ -145,6 +145,11 @@ class RFGModel(RFGPackage):
         model.encoder.transformer.load_state_dict(encoder.state_dict())
         return model
 
+    def use_plain_attention(self) -> None:
+        """Compute a transformer's attention step by step: on a CPU, the fused kernel is slow in bf16."""
+        if not self.config.is_scratch:
+            self.encoder.transformer.set_attn_implementation("eager")
+
     def parameter_groups(
         self,
         learning_rate: float,

@@ -3,6 +3,8 @@
 This file is saved with every model and imports nothing from the project.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, one_hot, pad
@@ -45,16 +47,52 @@ class RFGTagger(nn.Module):
 
     def loss(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """The negative log-likelihood of the right sequences, per word."""
+        if logits.shape[1] == 0:
+            return logits.sum()
         mask, gold = labels >= 0, labels.clamp(min=0)
         steps = self.transitions.weight.float() + iob2_penalties(self.tag_count).to(logits)
         before = pad(gold[:, :-1], (1, 0), value=self.tag_count)
         right = logits.gather(2, gold[:, :, None])[:, :, 0] + steps[before, gold]
-        total = logits[:, 0] + steps[-1]
-        for word in range(1, logits.shape[1]):
-            following = torch.logsumexp(total[:, :, None] + steps[:-1], dim=1) + logits[:, word]
-            total = torch.where(mask[:, word, None], following, total)
-        is_recipe = mask.any(dim=1)
-        return (total.logsumexp(dim=1)[is_recipe].sum() - (right * mask).sum()) / mask.sum().clamp(min=1)
+        return (RFGAllSequences.apply(logits, steps, mask) - (right * mask).sum()) / mask.sum().clamp(min=1)
+
+
+class RFGAllSequences(torch.autograd.Function):
+    """The log-sum-exp of the scores of all tag sequences, summed over recipes: the denominator of a CRF.
+
+    Its gradient is the probability of each tag and of each step, which one pass back finds. Differentiating the pass
+    ahead, one small operation after the other, takes several times as long.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: torch.Tensor, steps: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Sum over paths from word to word; what reaches a word's tags is scaled to a sum of 1."""
+        highest = logits.amax(dim=2, keepdim=True)
+        words, follow, first = (logits - highest).exp(), steps[:-1].exp(), steps[-1].exp()
+        reached, ahead, scales = torch.zeros_like(words[:, 0]), [], []
+        for word in range(logits.shape[1]):
+            reaching = words[:, word] * (reached @ follow if word else first)
+            scale, is_word = reaching.sum(dim=1, keepdim=True), mask[:, word, None]
+            reached = torch.where(is_word, reaching / scale, reached)
+            ahead.append(reached)
+            scales.append(torch.where(is_word, scale, 1.0))
+        scaled = torch.stack(scales, dim=1)
+        ctx.save_for_backward(words, follow, torch.stack(ahead, dim=1), scaled, mask)
+        return ((scaled.log() + highest)[:, :, 0] * mask).sum()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
+        """The probabilities of tags (B, W, T) and of steps, summed (T + 1, T)."""
+        words, follow, ahead, scales, mask = ctx.saved_tensors
+        rest, back = torch.ones_like(words[:, 0]), []
+        for word in reversed(range(words.shape[1])):
+            back.append(rest)
+            left = (words[:, word] * rest / scales[:, word]) @ follow.T
+            rest = torch.where(mask[:, word, None], left, rest)
+        behind = torch.stack(back[::-1], dim=1)
+        tags = ahead * behind * mask[:, :, None]
+        into = (words * behind / scales * mask[:, :, None])[:, 1:]
+        between = follow * torch.einsum("bwi,bwj->ij", ahead[:, :-1], into)
+        return gradients[0] * tags, gradients[0] * torch.cat([between, tags[:, :1].sum(dim=0)]), None
 
 
 class RFGPairFeatures(nn.Module):
@@ -132,7 +170,7 @@ class RFGGraphScorer(nn.Module):
         self.refinements = config.refinements
         entity_dim = 2 * config.entity_dim
         self.tags = nn.Embedding(len(config.tags) + 1, config.tag_dim)
-        self.joined = nn.Linear(3 * width + config.tag_dim, entity_dim)
+        self.joined = nn.Linear(5 * width + config.tag_dim, entity_dim)
         self.order = RFGBiLSTM(entity_dim, config.entity_dim, 1, 0.0)
         self.features = RFGPairFeatures(config)
         self.head_ends = nn.ModuleList(nn.Linear(entity_dim, config.head_dim) for _ in range(2))
@@ -158,7 +196,7 @@ class RFGGraphScorer(nn.Module):
         A refinement is second order: each entity sees the likely head and the likely dependents of the first scores.
         """
         mask = tags >= 0
-        entities = self._represent(states, spans, tags)
+        entities = self._represent(states, spans, tags, (places["form_ids"] > 0).sum(dim=1, keepdim=True))
         features = self.features(spans, tags, places)
         scores = [self._score(entities, features, mask)]
         for _ in range(self.refinements):
@@ -168,12 +206,20 @@ class RFGGraphScorer(nn.Module):
             scores.append(self._score(entities, features, mask))
         return scores
 
-    def _represent(self, states: torch.Tensor, spans: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
-        """An entity's first word, last word, mean and tag, then a BiLSTM over the entities: (B, E, D)."""
+    def _represent(
+        self, states: torch.Tensor, spans: torch.Tensor, tags: torch.Tensor, words: torch.Tensor
+    ) -> torch.Tensor:
+        """An entity's first word, last word, mean, tag and what is around it, then a BiLSTM over all: (B, E, D).
+
+        The words between it and its neighbours, such as "into the", decide between many labels.
+        """
         mask, first, end = tags >= 0, spans[..., 0].clamp(min=0), spans[..., 1].clamp(min=0)
         sums = pad(states.cumsum(dim=1), (0, 0, 1, 0))
-        mean = (_take(sums, end) - _take(sums, first)) / (end - first).clamp(min=1)[:, :, None]
-        parts = [_take(states, first), _take(states, (end - 1).clamp(min=0)), mean, self.tags(tags + 1)]
+        before = pad(end[:, :-1], (1, 0)).minimum(first)
+        after = torch.where(pad(mask[:, 1:], (0, 1)), pad(first[:, 1:], (0, 1)), words).maximum(end)
+        parts = [_take(states, first), _take(states, (end - 1).clamp(min=0))]
+        parts += [_mean(sums, *gap) for gap in ((first, end), (before, first), (end, after))]
+        parts.append(self.tags(tags + 1))
         entities = self.joined(self.input_dropout(torch.cat(parts, dim=-1))).relu() * mask[:, :, None]
         return self.dropout(entities + self.order(entities, mask))
 
@@ -191,6 +237,11 @@ class RFGGraphScorer(nn.Module):
         product = self.label_product(start).unflatten(2, (-1, end.shape[2]))  # (B, E, L, label_dim)
         labels = scores[..., 1:] + torch.einsum("bild,bjd->bijl", product, end)
         return torch.cat([heads, self.no_head(entities)], dim=-1).float(), labels.float()
+
+
+def _mean(sums: torch.Tensor, first: torch.Tensor, end: torch.Tensor) -> torch.Tensor:
+    """The mean of states between two places, from their sums up to each place; 0 if there are none."""
+    return (_take(sums, end) - _take(sums, first)) / (end - first).clamp(min=1)[:, :, None]
 
 
 def _take(source: torch.Tensor, place: torch.Tensor) -> torch.Tensor:

@@ -22,6 +22,7 @@ EncoderOption = Annotated[
 PresetOption = Annotated[str, typer.Option(help="Training settings: fast or best.")]
 TestOption = Annotated[Path | None, typer.Option(help="Test on this release instead of a fold.", show_default=False)]
 EpochsOption = Annotated[int | None, typer.Option(help="Epochs; overrides the preset.", min=1)]
+PrecisionOption = Annotated[str | None, typer.Option(help="no, bf16 or fp16; bf16 pays on processors that have it.")]
 ModelOption = Annotated[str, typer.Option(help="A trained parser: its folder or its name on the Hub.")]
 BatchSizeOption = Annotated[int, typer.Option(help="Recipes that are parsed together.", min=1)]
 
@@ -47,7 +48,7 @@ def train(
         int | None, typer.Option(help="Epochs between tests; the best model is kept in OUT/best.", min=0)
     ] = None,
     checkpoint_every: Annotated[int | None, typer.Option(help="Epochs between checkpoints.", min=0)] = None,
-    mixed_precision: Annotated[str | None, typer.Option(help="no, bf16 or fp16.")] = None,
+    mixed_precision: PrecisionOption = None,
     tracker: Annotated[list[str] | None, typer.Option(help="Log to this, such as tensorboard.")] = None,
 ) -> None:
     """Train a parser on a release; run it again to resume.
@@ -159,6 +160,7 @@ def experiment(
     seeds: Annotated[int, typer.Option(help="How many seeds, from 0.", min=1)] = 1,
     recipes: Annotated[str, typer.Option(help="Train also on only so many recipes, such as 60,120.")] = "",
     epochs: EpochsOption = None,
+    mixed_precision: PrecisionOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Measure parsers on ten folds, or on a test release.
@@ -173,7 +175,8 @@ def experiment(
     from recipeflow.parser.encoders import SCRATCH
     from recipeflow.parser.settings import get_preset
 
-    config, numbers = get_preset(preset, encoder == SCRATCH, epochs=epochs), parse_folds(folds)
+    config = get_preset(preset, encoder == SCRATCH, epochs=epochs, mixed_precision=mixed_precision)
+    numbers = parse_folds(folds)
     fewer = [_positive(number) for number in recipes.split(",") if number]
     check_writable(out)
     from recipeflow.experiment.parser_jobs import ParserExperiment, result_tables, run_parser_experiment

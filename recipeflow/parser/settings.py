@@ -49,7 +49,7 @@ PRESETS: dict[tuple[str, bool], ParserConfig] = {
     ("fast", True): ParserConfig(epochs=10, **_SCRATCH, **_LOOP),
     ("best", True): ParserConfig(epochs=20, **_SCRATCH, **_LOOP),
     ("fast", False): ParserConfig(epochs=10, layer_decay=0.9, model={"frozen_layers": 3}, **_PRETRAINED, **_LOOP),
-    ("best", False): ParserConfig(epochs=20, layer_decay=0.85, model={"frozen_layers": 2}, **_PRETRAINED, **_LOOP),
+    ("best", False): ParserConfig(epochs=30, layer_decay=0.85, model={"frozen_layers": 2}, **_PRETRAINED, **_LOOP),
 }
 """By name, and by whether the encoder is trained from scratch. Many small steps matter: with batches of 8 and half the
 rates, a parser learns far slower at equal cost."""

@@ -75,6 +75,8 @@ class ParserTrainer(TrainingLoop[ParserBatch]):
     ) -> None:
         accelerator = accelerator or make_accelerator(config, None if output is None else Path(output), trackers)
         self.processor, self.make_card = processor, make_card
+        if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
+            model.use_plain_attention()
         self.data, self.eval_data = train_data, eval_data
         self.scores: ParserScores | None = None
         lengths = [len(example.recipe.words) for example in train_data]

@@ -1,5 +1,7 @@
 """The network of the recipe reader: shapes, padding, windows, entities found and given, saving."""
 
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from torch.nn.functional import pad
 from transformers import AutoConfig, AutoModel, BertTokenizer
 
 from configuration_rfg import RFGConfig
-from decoding_rfg import decode_tags
+from decoding_rfg import decode_tags, iob2_penalties
 from modeling_rfg import RFGModel
 from scoring_rfg import shared_words
 
@@ -125,9 +127,9 @@ def test_shapes_and_probabilities(kind: str) -> None:
 
 @KINDS
 def test_padding_changes_no_score(kind: str) -> None:
-    model, short, long = make_model(kind), make_recipe(9), make_recipe(60, 1)
+    model, short, long = make_model(kind), make_recipe(10), make_recipe(60, 1)  # with a word after the last entity
     alone, beside = model(**inputs_of(make_batch(short))), model(**inputs_of(make_batch(short, long)))
-    assert torch.allclose(alone.tag_logits[0], beside.tag_logits[0, :9], atol=1e-5)
+    assert torch.allclose(alone.tag_logits[0], beside.tag_logits[0, :10], atol=1e-5)
     assert torch.allclose(alone.edge_scores[0], beside.edge_scores[0, :5, :5], atol=1e-5)
     assert torch.allclose(alone.entity_scores[0], beside.entity_scores[0, :5], atol=1e-5)
 
@@ -230,6 +232,42 @@ def test_layers_of_the_encoder_have_their_own_rates() -> None:
     assert not {id(weight) for weight in bert.parameters()} & {id(weight) for weight in frozen}
 
 
+def test_frozen_layers_are_computed_once_per_text_and_change_no_result() -> None:
+    settings = {"frozen_layers": 2, "dropout": 0.0, "pair_dropout": 0.0, "predicted_share": 0.0}
+    model = make_model("transformer", **settings)
+    model.encoder.transformer.config.hidden_dropout_prob = 0.0
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    calls = []
+    layers = model.encoder.transformer.encoder.layer
+    layers[0].attention.register_forward_hook(lambda *_: calls.append(1))
+    batch = make_batch(make_recipe(9), make_recipe(60, 1))  # the second one has several windows
+    expected = model(**batch).loss
+    expected.backward()
+    gradients = {name: weight.grad.clone() for name, weight in model.named_parameters() if weight.grad is not None}
+    calls.clear()
+    model.train().zero_grad()
+    for _ in range(2):
+        found = model(**batch).loss
+    windows = len(calls)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+    found.backward()
+    model(**batch)
+    assert len(calls) == windows > 2
+    assert not any(weight.requires_grad for weight in layers[:2].parameters())
+    for name, weight in model.named_parameters():
+        assert (weight.grad is None) == (name not in gradients)
+        assert weight.grad is None or torch.allclose(weight.grad, gradients[name], atol=1e-4)
+    model.train()  # forgets them
+    model(**make_batch(make_recipe(60, 1), make_recipe(30, 2)))
+    beside_others = model(**batch).loss
+    model.train()
+    calls.clear()
+    assert torch.equal(model(**batch).loss, beside_others)  # to the last bit, so that a resumed run is exact
+    assert len(calls) == windows
+
+
 def test_a_model_starts_from_the_weights_of_an_encoder(tmp_path: Path) -> None:
     encoder = AutoModel.from_config(AutoConfig.for_model(**BERT))
     encoder.save_pretrained(tmp_path)
@@ -258,6 +296,31 @@ def test_a_saved_model_gives_the_same_scores(kind: str, tmp_path: Path) -> None:
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, loaded.state_dict()[name])
     assert torch.allclose(model(**batch).edge_scores, loaded(**batch).edge_scores, atol=1e-6)
+
+
+def test_the_loss_of_tags_is_that_of_all_sequences_written_out() -> None:
+    model = make_model("scratch", tags=["F"])
+    logits = torch.randn(3, 4, 3, dtype=torch.float64, requires_grad=True)
+    labels = torch.tensor([[1, 2, 0, 1], [0, 1, -100, -100], [-100] * 4])
+    steps = model.tagger.transitions.weight
+    steps.data = steps.data.double()
+    penalties = iob2_penalties(3).double()
+
+    def score(row: int, tags: Sequence[int]) -> torch.Tensor:
+        pairs = zip((-1, *tags), tags, strict=False)
+        words = sum(logits[row, word, tag] for word, tag in enumerate(tags))
+        return words + sum((steps.double() + penalties)[before, tag] for before, tag in pairs)
+
+    expected = torch.zeros((), dtype=torch.float64)
+    for row, length in ((0, 4), (1, 2)):
+        every = torch.stack([score(row, tags) for tags in product(range(3), repeat=length)])
+        expected = expected + every.logsumexp(dim=0) - score(row, labels[row, :length].tolist())
+    found = model.tagger.loss(logits, labels)
+    assert found.item() == pytest.approx(expected.item() / 6, rel=1e-4)
+    for right, own in zip(
+        *(torch.autograd.grad(loss, (logits, steps)) for loss in (expected / 6, found)), strict=True
+    ):
+        assert torch.allclose(right.float(), own.float(), atol=1e-5)
 
 
 def test_words_that_entities_share() -> None:

