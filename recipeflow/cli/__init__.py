@@ -19,6 +19,7 @@ from recipeflow.cli import (
     reading,
     searching,
     sharing,
+    tasking,
 )
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import StoppedError, VRFError
@@ -48,6 +49,7 @@ COMMANDS = (
     searching.calibrate,
     searching.search,
     parsing.parse,
+    tasking.tasks,
 )
 """In the order in which --help lists them, before the groups."""
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from recipeflow.explore.graph_view import graph_views
-from recipeflow.explore.tracing import find_carriers, follow_ingredients, light_actions
 from recipeflow.graph import pair_objects
 from recipeflow.graph.program import STANDS_FOR, Argument, Mention, Program, is_input, make_program
 from recipeflow.graph.program_text import format_program
+from recipeflow.graph.tracing import find_carriers, follow_ingredients, light_actions
 from recipeflow.language.languages import DEFAULT
 from recipeflow.release.recipe import LABELS, Recipe
 from recipeflow.web.views import recipe_view
@@ -89,7 +89,7 @@ def recipe_page(
 ) -> dict[str, Any]:
     """Everything on a recipe's page, in addition to the common format."""
     program = make_program(recipe)
-    carriers = find_carriers(recipe, program)
+    carriers = find_carriers(recipe, program.foods)
     texts = [recipe.title, *(entity.text for entity in recipe.entities.values())]
     english = {text: glossary[text] for text in texts if text is not None and text in glossary}
     return {
