@@ -50,6 +50,7 @@ COMMANDS = (
     searching.search,
     parsing.parse,
     tasking.tasks,
+    tasking.score,
 )
 """In the order in which --help lists them, before the groups."""
 

@@ -45,3 +45,48 @@ def tasks(
     output.print(made.table().rich())
     for line in made.left_out():
         errors.print(f"not made: {line}", markup=False, soft_wrap=True)
+
+
+def score(
+    folder: TasksArgument,
+    predictions: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PREDICTIONS…", help="JSON lines, a file per model: id and answer.", show_default=False
+        ),
+    ],
+    split: SplitOption = "test",
+    html: Annotated[Path | None, typer.Option(help="Also write a page of questions and answers.")] = None,
+    questions: Annotated[int, typer.Option(help="Questions per task on the page.", min=1)] = 40,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Score the answers of models, with intervals by recipe.
+
+    Also by the kind of the wrong candidate and by depth. For written instructions: chrF, BLEU, the verbs and
+    ingredients that are right, and orders that break the flow graph. A missing or malformed answer counts as wrong and
+    is named.
+
+    An answer is a letter (choices), all letters (orders), {"answer": "yes", "path": [1, 4]}, a list of ingredients,
+    or a text, as the question says.
+
+    Example:  vrf score vrf-tasks predictions.jsonl --html score.html
+    """
+    from recipeflow.tasks.folder import TasksFolder
+    from recipeflow.tasks.scoring.page import write_page
+    from recipeflow.tasks.scoring.predictions import read_predictions
+    from recipeflow.tasks.scoring.results import score as score_model
+
+    tasks_folder = TasksFolder(folder)
+    models = [read_predictions(path) for path in predictions]
+    results = [score_model(tasks_folder, model, split) for model in models]
+    if html is not None:
+        write_page(html, tasks_folder, models, results, questions)
+    if as_json:
+        typer.echo(json.dumps([each.as_dict() for each in results], ensure_ascii=False, indent=2))
+        return
+    for each in results:
+        output.print(*(table.rich() for table in each.tables()), sep="\n")
+        for problem in each.problems:
+            errors.print(f"{each.model}: {problem}", markup=False, soft_wrap=True)
+        if each.not_answered:
+            errors.print(f"{each.model}: not answered: {', '.join(each.not_answered)}", markup=False, soft_wrap=True)
