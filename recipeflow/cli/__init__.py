@@ -51,6 +51,7 @@ COMMANDS = (
     parsing.parse,
     tasking.tasks,
     tasking.score,
+    tasking.baselines,
 )
 """In the order in which --help lists them, before the groups."""
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from recipeflow.cli.shared import errors, output
+from recipeflow.cli.shared import (
+    OFFLINE_BACKBONE,
+    OFFLINE_WEIGHTS,
+    BackboneOption,
+    WeightsOption,
+    errors,
+    output,
+)
 
 TasksArgument = Annotated[
     Path, typer.Argument(metavar="TASKS", help="A folder written by vrf tasks.", show_default=False)
@@ -51,9 +58,7 @@ def score(
     folder: TasksArgument,
     predictions: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="PREDICTIONS…", help="JSON lines, a file per model: id and answer.", show_default=False
-        ),
+        typer.Argument(metavar="PREDICTIONS", help="JSON lines, a file per model: id and answer.", show_default=False),
     ],
     split: SplitOption = "test",
     html: Annotated[Path | None, typer.Option(help="Also write a page of questions and answers.")] = None,
@@ -90,3 +95,53 @@ def score(
             errors.print(f"{each.model}: {problem}", markup=False, soft_wrap=True)
         if each.not_answered:
             errors.print(f"{each.model}: not answered: {', '.join(each.not_answered)}", markup=False, soft_wrap=True)
+
+
+def baselines(
+    folder: TasksArgument,
+    out: Annotated[Path, typer.Option(help="The folder to write, a file of predictions per baseline.")] = Path(
+        "baselines"
+    ),
+    split: SplitOption = "test",
+    dataset: Annotated[
+        Path | None, typer.Option(help="The dataset of the tasks, to trace its flows: the ceiling of graph tasks.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="A model of vrf train, for the choices about pictures.")] = None,
+    generator: Annotated[
+        bool, typer.Option("--generator", help="Also train a small writer of instructions, in minutes.")
+    ] = False,
+    backbone: BackboneOption = OFFLINE_BACKBONE,
+    weights: WeightsOption = OFFLINE_WEIGHTS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Show what a model reaches that sees only a part of each question.
+
+    Random and most frequent answers; the candidates without the question; the question without candidates; only
+    text; only pictures. All are fitted on train, and on one half of its questions for the other with --split train.
+    A task of 1,000 questions whose candidates alone give more than 3 points over chance is named, with exit code 1.
+
+    Beside them: the flows themselves (--dataset), the retrieval model (--model), and for writing the nearest training
+    instructions, the graph in words, and a decoder over frozen picture features (--generator).
+
+    Example:  vrf baselines vrf-tasks --dataset vrf --model run/model --generator
+    """
+    from recipeflow.tasks.baselines.running import run_baselines
+    from recipeflow.tasks.folder import TasksFolder
+
+    models: dict[str, Any] = {}
+    if model is not None:
+        from recipeflow.tasks.baselines.retrieval import retrieval_answers
+
+        models["retrieval_model"] = retrieval_answers(TasksFolder(folder), split, model)
+    if generator:
+        from recipeflow.tasks.baselines.generator import generator_answers
+
+        models["generator"] = generator_answers(TasksFolder(folder), split, backbone, weights)
+    found = run_baselines(folder, out, split=split, dataset=dataset, models=models)
+    if as_json:
+        typer.echo(json.dumps([each.as_dict() for each in found.results], ensure_ascii=False, indent=2))
+    else:
+        output.print(found.table().rich())
+    for line in found.shortcuts():
+        errors.print(f"a shortcut: {line}", markup=False, soft_wrap=True)
+    raise typer.Exit(1 if found.shortcuts() else 0)

@@ -81,13 +81,11 @@ class MomentPool:
         self.by_recipe: defaultdict[str, list[Moment]] = defaultdict(list)
         self.by_foods: defaultdict[frozenset[str], list[Moment]] = defaultdict(list)
         self.by_change: defaultdict[str, list[Moment]] = defaultdict(list)
-        self.by_both: defaultdict[tuple[frozenset[str], str], list[Moment]] = defaultdict(list)
         for moment in (moment for material in materials for moment in material.moments if moment.is_complete):
             self.all.append(moment)
             self.by_recipe[moment.recipe].append(moment)
             self.by_foods[moment.foods].append(moment)
             self.by_change[moment.state.change].append(moment)
-            self.by_both[moment.foods, moment.state.change].append(moment)
 
     def related(self, kind: str, members: Sequence[Moment]) -> Sequence[Moment]:
         """Moments that share something with those that are already in a set."""
@@ -96,8 +94,6 @@ class MomentPool:
             return self.by_foods[first.foods]
         if kind == "other_object":
             return self.by_change[first.state.change]
-        if kind == "corner":  # closes a square: the last one's food, changed like the one before it
-            return self.by_both[members[-1].foods, members[-2].state.change] if len(members) > 1 else ()
         if kind == "neighbour":
             return [other for other in self.by_recipe[first.recipe] if abs(other.step - first.step) <= NEAR]
         return self.by_recipe[first.recipe] if kind == "same_recipe" else self.all

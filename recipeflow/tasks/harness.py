@@ -48,7 +48,7 @@ def harness_files(path: str, tasks: Iterable[str]) -> Iterator[tuple[str, str]]:
     runs = [{"id": f"vrf_{task}", "config": task, **RUNS[task]} for task in tasks if task in RUNS]
     if runs:
         yield EVAL, templates.get_template("eval.yaml.jinja").render(runs=runs)
-    yield f"{LMMS}/utils.py", (TEMPLATES / "lmms_utils.py").read_text(encoding="utf-8")
+    yield f"{LMMS}/utils.py", (TEMPLATES / "lmms_utils.py.jinja").read_text(encoding="utf-8")
     for task in tasks:
         text = templates.get_template("lmms_task.yaml.jinja").render(
             task=task, path=path, kind=TASKS[task].answered_by, longest=1024 if task == "instruction_writing" else 128

@@ -16,7 +16,7 @@ Row = dict[str, Any]
 FEWEST, MOST = 4, 6
 """Pictures to bring into order."""
 
-ANOTHER_STATE = ("other_state", "other_object", "neighbour", "same_recipe", "corner")
+ANOTHER_STATE = ("same_recipe", "neighbour", "same_recipe", "other_state", "other_object")
 ANOTHER_CHANGE = ("other_state", "other_state", "neighbour", "same_recipe", "other_state")
 """What to look for; pictures of the same recipe have the same table, which then says nothing."""
 

@@ -183,7 +183,9 @@ def _by_depth(rows: list[Row], values: list[float]) -> dict[str, Interval]:
     for row, value in zip(rows, values, strict=True):
         groups[min(row["depth"], DEEPEST)].append((value, row["recipe_id"]))
     return {
-        f"{depth}+" if depth == DEEPEST else str(depth): interval(*zip(*groups[depth], strict=True))
+        f"{depth}+" if depth == DEEPEST else str(depth): interval(
+            [value for value, _ in groups[depth]], [recipe for _, recipe in groups[depth]]
+        )
         for depth in sorted(groups)
     }
 

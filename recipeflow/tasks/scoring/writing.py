@@ -72,7 +72,7 @@ def _with_interval(metric: Any, texts: Sequence[str], references: Sequence[str])
     found = metric.corpus_score(list(texts), [list(references)], n_bootstrap=DRAWS)
     # sacrebleu has no other name for them; its interval is symmetric, and may leave the scale.
     mean, half = found._mean, found._ci
-    return Interval(found.score, max(mean - half, 0.0), min(mean + half, 100.0))
+    return Interval(float(found.score), max(float(mean - half), 0.0), min(float(mean + half), 100.0))
 
 
 def make_spotter(words: Iterable[str], language: str) -> Spotter:
