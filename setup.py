@@ -62,6 +62,8 @@ setup(
     extras_require={
         "train": wanted["train"],
         "ray": wanted["train"] + wanted["ray"],
+        # Not in requirements.txt: its S3 client asks for older fsspec and dateutil than everything is tested with.
+        "inspect": [*wanted["train"], "inspect-ai>=0.3.285,<0.4"],
         "all": wanted["train"] + wanted["ray"] + wanted["all"],
         "dev": read_requirements("requirements-dev.txt")[""],
     },

@@ -240,6 +240,14 @@ class NoPairsError(VRFError):
     """No row has everything that the chosen inputs need."""
 
 
+class NoQuestionsError(VRFError):
+    """A dataset of which not a single question can be made."""
+
+
+class PredictionsError(VRFError):
+    """A file of predictions that cannot be read, or belongs to other questions."""
+
+
 class TrainingDivergedError(VRFError):
     """The loss is no longer a number."""
 

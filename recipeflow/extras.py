@@ -2,7 +2,7 @@
 
 `pip install recipeflow` installs what reads, makes, annotates and shows data. Learning and search need six gigabytes
 more, and come with the extra ``train``; ``ray`` adds Ray clusters, ``all`` the demo page too. The list itself is
-requirements.txt.
+requirements.txt. ``inspect`` adds the harness of that name.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ EXTRA_OF = {
     "torchvision": "train",
     "transformers": "train",
     "ray": "ray",
+    "inspect_ai": "inspect",
     "gradio": "all",
     "tensorboard": "all",
 }

@@ -21,6 +21,7 @@ from recipeflow.cli import (
     searching,
     sharing,
     storyboarding,
+    tasking,
 )
 from recipeflow.cli.shared import app, errors
 from recipeflow.errors import StoppedError, VRFError
@@ -53,6 +54,9 @@ COMMANDS = (
     parsing.parse,
     storyboarding.storyboard,
     storyboarding.storyboard_evaluate,
+    tasking.tasks,
+    tasking.score,
+    tasking.baselines,
 )
 """In the order in which --help lists them, before the groups."""
 

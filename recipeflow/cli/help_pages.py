@@ -30,8 +30,8 @@ class _HelpPage(Command):
     """A help page with examples on separate lines and short names for option values."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Show required arguments bare and optional ones in brackets."""
-        return [piece.removeprefix("{").removesuffix("}") for piece in super().collect_usage_pieces(ctx)]
+        """Show required arguments bare, optional ones in brackets, and dots after one that can be repeated."""
+        return [re.sub(r"^\{(.*)\}(\.\.\.)?$", r"\1\2", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the docstring: prose is wrapped, examples and indented commands are not."""

@@ -129,7 +129,7 @@ def make_card(
 
 def _metadata(infos: Mapping[str, DatasetInfo], release: ReleaseInfo) -> DatasetCardData:
     rows = max(map(count_rows, infos.values()))
-    license, license_name = _license(release.licence)
+    license, license_name = find_license(release.licence)
     has_pairs = VRFDataset.DEFAULT_CONFIG_NAME in infos
     tags = ["recipes", "cooking", "recipe-flow-graph", *(["state-change", "image-retrieval"] if has_pairs else [])]
     tasks = ["token-classification", "graph-ml", *(["image-feature-extraction"] if has_pairs else [])]
@@ -159,7 +159,7 @@ def _pretty_name(release: ReleaseInfo) -> str:
     return "Visual Recipe Flow" + (" (simulated)" if release.source == "simulated" else "")
 
 
-def _license(licence: str | None) -> tuple[str, str | None]:
+def find_license(licence: str | None) -> tuple[str, str | None]:
     """The license by the Hub's identifier, or ``other`` with a name."""
     spelled = re.sub(r"[^a-z0-9.]+", "-", (licence or "").lower()).strip("-") or "unknown"
     return (spelled, None) if spelled in LICENSES else ("other", spelled)

@@ -89,7 +89,7 @@ def recipe_page(
 ) -> dict[str, Any]:
     """Everything on a recipe's page, in addition to the common format."""
     program = make_program(recipe)
-    carriers = find_carriers(recipe, program)
+    carriers = find_carriers(recipe, program.foods)
     texts = [recipe.title, *(entity.text for entity in recipe.entities.values())]
     english = {text: glossary[text] for text in texts if text is not None and text in glossary}
     return {

@@ -93,6 +93,11 @@ class Program:
         return {name: mention for name, mention in self.variables.items() if name.startswith("i")}
 
     @property
+    def foods(self) -> tuple[str, ...]:
+        """The entity ids of the inputs."""
+        return tuple(mention.id for mention in self.inputs.values())
+
+    @property
     def steps(self) -> dict[str, Mention]:
         """The actions."""
         return {name: mention for name, mention in self.variables.items() if name.startswith("x")}

@@ -15,8 +15,8 @@ from recipeflow.release.recipe import Flow, Recipe
 MEMBER = "F-set"
 
 
-def find_carriers(recipe: Recipe, program: Program) -> dict[str, set[str]]:
-    """For every input of the program, all mentions and actions that contain the food, on its way to the dish.
+def find_carriers(recipe: Recipe, foods: Iterable[str]) -> dict[str, set[str]]:
+    """For each of these foods, by id, all mentions and actions that contain it, on its way to the dish.
 
     After an action on several foods at once, a mention of its result with the name of one of them means only that
     one: cucumber and tomato are cut, and the *tomato* is salted. Without text this cannot be decided, and the
@@ -26,7 +26,7 @@ def find_carriers(recipe: Recipe, program: Program) -> dict[str, set[str]]:
     into = _flows_by_end(recipe.flows)
     order = list(nx.topological_sort(nx.DiGraph((flow.start, flow.end) for flow in recipe.flows)))
     carriers = {}
-    for food in (mention.id for mention in program.inputs.values()):
+    for food in foods:
         found = carriers[food] = {food}
         for node in order:
             if any(flow.start in found and not _means_another(recipe, flow, objects, found) for flow in into[node]):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from recipeflow.dataset.folder import MANIFEST, DatasetFolder, no_dataset
 from recipeflow.hub.transfer import CARD
+from recipeflow.tasks.folder import TasksFolder
+from recipeflow.tasks.harness import harness_files
 
 
 def open_built(folder: Path) -> DatasetFolder:
@@ -18,6 +20,21 @@ def open_built(folder: Path) -> DatasetFolder:
     if not (folder / MANIFEST).is_file():
         raise no_dataset(folder, MANIFEST)
     return DatasetFolder(folder)
+
+
+class TaskSetsPackage(TasksFolder):
+    """Task sets, with what a push asks about a dataset."""
+
+    @property
+    def source(self) -> str | None:
+        return self.manifest["source"]
+
+    def has_images(self) -> bool:
+        return self.manifest["has_images"]
+
+    def harness_files(self, repo_id: str) -> dict[str, bytes]:
+        """The files for harnesses, which load the repository and not the folder."""
+        return {name: text.encode() for name, text in harness_files(repo_id, self.manifest["configs"])}
 
 
 def card_for_repository(folder: Path, repo_id: str) -> str:

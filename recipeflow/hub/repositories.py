@@ -8,14 +8,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from recipeflow.errors import HubAccessError, OfficialFramesError
-from recipeflow.hub.dataset_package import card_for_repository, open_built
-from recipeflow.hub.transfer import CARD, DATASETS, MODELS, Kind, Push, collect_files, pull_files, push_files
+from recipeflow.hub.dataset_package import TaskSetsPackage, card_for_repository, open_built
+from recipeflow.hub.transfer import (
+    CARD,
+    DATASETS,
+    MODELS,
+    TASK_SETS,
+    Kind,
+    Push,
+    collect_files,
+    pull_files,
+    push_files,
+)
 from recipeflow.hub_client import check_name, connect, explain_hub_errors
 
 
@@ -29,6 +39,8 @@ def push_dataset(
     token: str | None = None,
 ) -> Push:
     """Send a dataset written by ``vrf build``, so that anyone can ``load_dataset(repo_id, "image_pairs")``.
+
+    The task sets of ``vrf tasks`` are sent in the same way.
 
     Args:
         folder: The dataset folder.
@@ -44,11 +56,15 @@ def push_dataset(
     """
     folder = Path(folder)
     check_name(repo_id)
-    built = open_built(folder)
-    if built.source == "official" and built.has_images() and not allow_official_frames:
+    is_tasks = (folder / TASK_SETS.marker).is_file()
+    package = TaskSetsPackage(folder) if is_tasks else open_built(folder)
+    if package.source == "official" and package.has_images() and not allow_official_frames:
         raise _not_ours_to_publish(f"in {folder}", "push a build without frames")
-    files = collect_files(folder, DATASETS) | {CARD: card_for_repository(folder, repo_id).encode()}
-    return push_files(connect(token, needed=not dry_run), DATASETS, repo_id, files, private=private, dry_run=dry_run)
+    kind = TASK_SETS if is_tasks else DATASETS
+    files = collect_files(folder, kind) | {CARD: card_for_repository(folder, repo_id).encode()}
+    if isinstance(package, TaskSetsPackage):
+        files |= package.harness_files(repo_id)
+    return push_files(connect(token, needed=not dry_run), kind, repo_id, files, private=private, dry_run=dry_run)
 
 
 def push_model(
@@ -153,22 +169,22 @@ def pull_dataset(
         overwrite: Replace an earlier dataset.
         token: Instead of the saved one.
     """
-    return _pull(DATASETS, repo_id, folder, revision, overwrite, token)
+    return _pull((DATASETS, TASK_SETS), repo_id, folder, revision, overwrite, token)
 
 
 def pull_model(
     repo_id: str, folder: str | Path, *, revision: str | None = None, overwrite: bool = False, token: str | None = None
 ) -> Path:
     """Fetch a model sent by ``push_model``; the arguments are those of ``pull_dataset``."""
-    return _pull(MODELS, repo_id, folder, revision, overwrite, token)
+    return _pull((MODELS,), repo_id, folder, revision, overwrite, token)
 
 
 def _pull(
-    kind: Kind, repo_id: str, folder: str | Path, revision: str | None, overwrite: bool, token: str | None
+    kinds: Sequence[Kind], repo_id: str, folder: str | Path, revision: str | None, overwrite: bool, token: str | None
 ) -> Path:
     check_name(repo_id)
     api = connect(token, needed=False)
-    return pull_files(api, kind, repo_id, Path(folder), revision=revision, overwrite=overwrite)
+    return pull_files(api, kinds, repo_id, Path(folder), revision=revision, overwrite=overwrite)
 
 
 def _not_ours_to_publish(place: str, instead: str) -> OfficialFramesError:

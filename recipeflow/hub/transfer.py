@@ -11,7 +11,7 @@ import io
 import re
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -26,6 +26,9 @@ from recipeflow.errors import HubError, VisibilityError
 from recipeflow.files import StagedFolder
 from recipeflow.hub_client import explain_hub_errors
 from recipeflow.tables import Table
+from recipeflow.tasks.material import SPLITS
+from recipeflow.tasks.schema import MANIFEST as TASKS_MANIFEST
+from recipeflow.tasks.schema import TASKS
 from vrf_dataset import FEATURES
 
 Source = Path | bytes
@@ -59,6 +62,14 @@ def _is_scratch(name: str) -> bool:
 CARD = "README.md"
 _TABLES = "|".join(FEATURES)
 DATASETS = Kind("dataset", MANIFEST, re.compile(rf"README\.md|vrf_build\.json|({_TABLES})/train-\d+-of-\d+\.parquet"))
+TASK_SETS = Kind(
+    "dataset",
+    TASKS_MANIFEST,
+    re.compile(
+        rf"README\.md|eval\.yaml|vrf_tasks\.json|lmms_eval/(utils\.py|vrf_\w+\.yaml)"
+        rf"|({'|'.join(TASKS)})/({'|'.join(SPLITS)})-\d+-of-\d+\.parquet"
+    ),
+)
 MODELS = Kind("model", "config.json", re.compile(r"README\.md|[^/]+\.(json|py|safetensors|png|jpg)|index/.+"))
 
 
@@ -227,7 +238,13 @@ def _commit(
 
 
 def pull_files(
-    api: HfApi, kind: Kind, repo_id: str, folder: Path, *, revision: str | None = None, overwrite: bool = False
+    api: HfApi,
+    kinds: Sequence[Kind],
+    repo_id: str,
+    folder: Path,
+    *,
+    revision: str | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Fetch a repository into a folder that appears when it is complete.
 
@@ -235,18 +252,19 @@ def pull_files(
 
     Args:
         api: The client.
-        kind: Of the repository.
+        kinds: Those it may be of, all with one name on the Hub.
         repo_id: ``OWNER/NAME``.
         folder: The folder to write.
         revision: A branch, tag or commit; the latest by default.
         overwrite: Replace an earlier folder of this kind.
     """
     with explain_hub_errors(api, repo_id):
-        remote = _look(api, kind, repo_id, revision)
-        if kind.marker not in remote.files:
+        remote = _look(api, kinds[0], repo_id, revision)
+        kind = next((kind for kind in kinds if kind.marker in remote.files), None)
+        if kind is None:
             raise HubError(
-                f"expected a {kind.name} sent by `vrf push {kind.name}`, found no {kind.marker} in {repo_id}; check "
-                "its name and kind"
+                f"expected a {kinds[0].name} sent by `vrf push {kinds[0].name}`, found no {kinds[0].marker} in "
+                f"{repo_id}; check its name and kind"
             )
         with StagedFolder(folder, kind.marker, overwrite) as staged:
             hidden = [".*", "*/.*"]

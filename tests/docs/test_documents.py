@@ -35,6 +35,7 @@ OTHERS = {
     "old/bin/python": LOADING_SCRIPT,
     "curl": "asks a running server; tests/annotate/test_server.py sends the same requests",
     "hf": "the Hub's own command",
+    "inspect": "Inspect's own command; tests/tasks/test_harness.py runs the task that it names",
     "accelerate": "read by the parser where it launches this project, see `vrf_arguments`",
 }
 """Programs of others that a page may name, and why they are not read here."""

@@ -12,14 +12,14 @@ from tests.making import EGG, SALAD, TEA, make_recipe
 
 
 def carriers_of(recipe):
-    return find_carriers(recipe, make_program(recipe))
+    return find_carriers(recipe, make_program(recipe).foods)
 
 
 def trails_of(recipe):
     """For each ingredient by its text: the actions' texts, labels and the frames after them."""
     program = make_program(recipe)
     pairs = pair_objects(recipe)
-    trails = follow_ingredients(recipe, program, find_carriers(recipe, program), pairs)
+    trails = follow_ingredients(recipe, program, find_carriers(recipe, program.foods), pairs)
     names = recipe.entities
     return {
         names[trail["ingredient"]].text: [
@@ -125,7 +125,7 @@ def test_trails_of_every_official_recipe_are_sound(official):
 def check_sound(recipe):
     program = make_program(recipe)
     pairs = pair_objects(recipe)
-    carriers = find_carriers(recipe, program)
+    carriers = find_carriers(recipe, program.foods)
     order = [step.id for step in program.steps.values()]
     trails = follow_ingredients(recipe, program, carriers, pairs)
     assert [trail["ingredient"] for trail in trails] == [mention.id for mention in program.inputs.values()]

@@ -7,6 +7,7 @@ import pytest
 
 from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import (
+    DatasetFolderError,
     HubAccessError,
     HubConnectionError,
     HubNotFoundError,
@@ -15,6 +16,7 @@ from recipeflow.errors import (
     VisibilityError,
 )
 from recipeflow.hub import pull_dataset, push_dataset
+from recipeflow.tasks.making import make_tasks
 from tests.building import CONFIGS, read_rows
 from tests.hub.clients import finish, run_python, start, vrf
 from tests.hub.conftest import TOKEN
@@ -217,3 +219,29 @@ def test_no_network_is_reported_at_once(hub, tiny, tmp_path):
     assert done.returncode == 1
     assert "HubConnectionError" in done.stderr and hub.url in done.stderr
     assert "Traceback" not in done.stderr
+
+
+TASK_SETS = """
+from datasets import load_dataset
+
+rows = load_dataset("lab/tasks", "dependency", split="test")
+stream = load_dataset("lab/tasks", "dependency", split="test", streaming=True)
+assert [row["id"] for row in stream] == list(rows["id"]) and len(rows)
+"""
+
+
+def test_task_sets_are_pushed_loaded_and_pulled_like_any_dataset(hub, here, tiny, tmp_path):
+    make_tasks(tiny, tmp_path / "tasks")
+    (tmp_path / "tasks" / "notes.txt").write_text("mine")
+    push_dataset(tmp_path / "tasks", "lab/tasks")
+    files = repository(here, name="lab/tasks").find("main").files
+    assert "notes.txt" not in files and "vrf_tasks.json" in files
+    assert 'load_dataset("lab/tasks", "' in files["README.md"].content.decode()
+    assert "dataset_path: lab/tasks\n" in files["lmms_eval/vrf_dependency.yaml"].content.decode()
+    run_python(hub, tmp_path, TASK_SETS, token=TOKEN)
+    pulled = pull_dataset("lab/tasks", tmp_path / "pulled")
+    assert (pulled / "vrf_tasks.json").read_bytes() == (tmp_path / "tasks" / "vrf_tasks.json").read_bytes()
+    assert push_dataset(tmp_path / "tasks", "lab/tasks").sent == []
+    (tmp_path / "tasks" / "vrf_tasks.json").write_text("[]")
+    with pytest.raises(DatasetFolderError, match="as written by `vrf tasks`"):
+        push_dataset(tmp_path / "tasks", "lab/tasks")

@@ -1,0 +1,1 @@
+"""Score predictions on task sets: tables with intervals, and a page of questions and answers."""

@@ -1,0 +1,158 @@
+"""No question gives its answer away: not by names, ids, bytes, order, or by how candidates are drawn."""
+
+import io
+import json
+import math
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+import pytest
+from PIL import Image
+
+from recipeflow.tasks.candidates import KINDS
+from recipeflow.tasks.frames import FrameStore
+from recipeflow.tasks.graph_tasks import dependency
+from recipeflow.tasks.material import read_material
+from recipeflow.tasks.picture_tasks import state_choice
+from recipeflow.tasks.schema import TASKS
+from recipeflow.tasks.split import Split
+from tests.tasks.reading import CHOICES, pictures_of, rows_of
+
+LETTERS = "ABCDE"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    store = FrameStore(tmp_path_factory.mktemp("store") / "frames")
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def split(dataset, store):
+    return Split("all", tuple(read_material(dataset, store)), 0)
+
+
+def cells_of(row):
+    return [cell for value in row.values() for cell in (value if isinstance(value, list) else [value])]
+
+
+def test_pictures_have_no_names_and_no_hidden_words(task_sets):
+    for task in TASKS:
+        for row in rows_of(task_sets, task, ["test"]):
+            assert all(cell["path"] is None for cell in cells_of(row) if isinstance(cell, dict) and "path" in cell)
+            for picture in pictures_of(row)[:2]:
+                with Image.open(io.BytesIO(picture)) as image:
+                    assert not image.getexif() and "comment" not in image.info
+
+
+def test_ids_are_unique_and_say_nothing(task_sets):
+    rows = [(task, row) for task in TASKS for row in rows_of(task_sets, task)]
+    ids = [row["id"] for _, row in rows]
+    assert len(set(ids)) == len(ids)
+    assert all(len(name) == 16 and int(name, 16) >= 0 for name in ids)
+    firsts = [row["id"][0] < "8" for _, row in rows if row["answer"] == "A"]
+    assert abs(sum(firsts) - len(firsts) / 2) < 4 * math.sqrt(len(firsts) / 4)
+
+
+def test_no_picture_is_shown_twice_in_a_question(task_sets):
+    for task in TASKS:
+        for row in rows_of(task_sets, task):
+            pictures = pictures_of(row)
+            assert len(set(pictures)) == len(pictures), (task, row["id"])
+
+
+def test_text_candidates_differ_and_are_not_in_the_rest_of_the_question(task_sets):
+    for row in rows_of(task_sets, "missing_step"):
+        assert len(set(row["choices"])) == 5
+        asked = row["question"].partition("Which instruction is missing?")[0]
+        assert not any(choice in asked for choice in row["choices"])
+    for row in rows_of(task_sets, "action_choice"):
+        for choice in row["choices"]:
+            assert sum(choice in other for other in row["choices"]) == 1
+        assert not any(choice in row["object"] for choice in row["choices"] if len(choice) > 2)
+
+
+def test_states_that_look_alike_are_never_offered_together(split, store):
+    shown = defaultdict(set)
+    for moment in (moment for material in split.materials for moment in material.moments):
+        shown[moment.before].add(moment.state.before)
+        shown[moment.after].add(moment.state.after)
+    digests = {store.image(digest)["bytes"]: digest for digest in shown if digest is not None}
+    rows = list(state_choice(split, store))
+    assert len(rows) > 200
+    for row in rows:
+        states = [shown[digests[cell["bytes"]]] for cell in row["choices"]]
+        assert sum(map(len, states)) == len(set().union(*states))
+
+
+@pytest.mark.parametrize("task", CHOICES)
+def test_every_place_is_the_answer_equally_often(task_sets, task):
+    answers = Counter(row["answer"] for row in rows_of(task_sets, task))
+    total = answers.total()
+    assert set(answers) == set(LETTERS)
+    assert all(abs(count - total / 5) < 4 * math.sqrt(total * 0.16) for count in answers.values()), answers
+
+
+@pytest.mark.parametrize("task", CHOICES)
+def test_kinds_name_every_candidate(task_sets, task):
+    rows = rows_of(task_sets, task)
+    for row in rows:
+        assert [LETTERS[place] for place, kind in enumerate(row["kinds"]) if kind == "answer"] == [row["answer"]]
+    assert {kind for row in rows for kind in row["kinds"]} <= set(KINDS)
+    alike = sum(kind not in ("answer", "other_recipe") for row in rows for kind in row["kinds"])
+    assert alike > 1.5 * len(rows)
+
+
+def test_the_answer_has_no_other_length_than_the_rest(task_sets):
+    for task in ("action_choice", "missing_step"):
+        rows = rows_of(task_sets, task)
+        longest = sum(max(row["choices"], key=len) == row["choices"][LETTERS.index(row["answer"])] for row in rows)
+        assert abs(longest - len(rows) / 5) < 4 * math.sqrt(len(rows) * 0.16), task
+
+
+def test_yes_and_no_are_balanced_for_every_step_and_distance(task_sets):
+    rows = rows_of(task_sets, "dependency")
+    assert Counter(row["answer"] for row in rows)["yes"] * 2 == len(rows)
+    asked = Counter((row["recipe_id"], row["second"], row["answer"]) for row in rows)
+    assert set(asked.values()) == {1}
+    assert all(row["first"] < row["second"] for row in rows)
+
+
+def test_paths_follow_the_flows(split, store):
+    for row in dependency(split, store):
+        steps = split.by_id[row["recipe_id"]].steps
+        for start, end in pairwise(row["path"]):
+            assert start in steps[end - 1].needs
+        assert bool(row["path"]) == (row["answer"] == "yes")
+
+
+def test_half_of_the_offered_ingredients_are_in_the_object(task_sets):
+    rows = rows_of(task_sets, "ingredient_trace")
+    assert all(2 * len(row["answer"]) == len(row["choices"]) == 2 * len(set(row["answer"])) for row in rows)
+    firsts = sum(row["choices"][0] in row["answer"] for row in rows)
+    assert abs(firsts - len(rows) / 2) < 4 * math.sqrt(len(rows) / 4)
+
+
+def test_the_order_of_pictures_is_shuffled(task_sets):
+    rows = rows_of(task_sets, "state_order")
+    assert all(sorted(row["answer"]) == list("ABCDEF"[: len(row["pictures"])]) for row in rows)
+    assert sum(row["answer"][0] == "A" for row in rows) < len(rows) / 2
+
+
+def test_the_three_ways_show_no_picture_that_answers_another(task_sets):
+    rows = rows_of(task_sets, "same_change", ["test"])
+    groups = Counter(row["group"] for row in rows)
+    assert set(groups.values()) == {3}
+    for row in rows:
+        shown = {"state": ["after"], "picture": ["before"], "change": ["before", "after"]}[row["way"]]
+        assert [name for name in ("before", "after") if row[name] is not None] == shown
+        assert bool(row["pictures"]) == (row["way"] == "picture") != bool(row["choices"])
+
+
+def test_writing_shows_no_words_of_the_answer_without_the_graph(task_sets):
+    for row in rows_of(task_sets, "instruction_writing", ["test"]):
+        assert row["with_graph"] == (row["graph"] is not None)
+        lines = row["answer"].splitlines()
+        assert not any(line in row["question"] for line in lines)
+        assert json.dumps(row["pairs"]) and max(pair["after"] for pair in row["pairs"]) < len(row["pictures"])
