@@ -127,7 +127,6 @@ def annotate(server: Client, recipe: str) -> None:
     ("name", "data"),
     [
         ("text", b"This is no film. " * 100),
-        ("zip", b"PK\x03\x04" + bytes(500)),
         ("page", b"<script>alert(1)</script>"),
     ],
 )
