@@ -47,7 +47,7 @@ class Storyboard:
     @cached_property
     def trails(self) -> dict[str, set[str]]:
         """For every ingredient, all mentions and actions that contain it on its way to the dish."""
-        return find_carriers(self.recipe, make_program(self.recipe))
+        return find_carriers(self.recipe, make_program(self.recipe).foods)
 
     def foods(self, panel: Panel) -> list[str]:
         """The ingredients that a panel's object contains."""
