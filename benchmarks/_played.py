@@ -29,10 +29,10 @@ class Effort:
     """What a step took: clicks or keys, and decisions; ``checked`` are right suggestions, which were read."""
 
     acts: float = 0.0
-    decisions: int = 0
-    checked: int = 0
+    decisions: float = 0
+    checked: float = 0
 
-    def pay(self, acts: float, decisions: int = 1) -> None:
+    def pay(self, acts: float, decisions: float = 1) -> None:
         """Count something that the annotator does."""
         self.acts += acts
         self.decisions += decisions
