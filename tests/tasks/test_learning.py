@@ -19,6 +19,7 @@ def test_a_retrieval_model_answers_every_choice_about_pictures_and_nothing_else(
     model = VRFModel(small_config(vocab_size=processor.vocab_size))
     model.save_pretrained(tmp_path / "model", processor=processor)
     answerer = RetrievalAnswerer(str(tmp_path / "model"))
+    assert [answerer._known_end(action) for action in ("４等分に切", "炒め")] == ["切", "炒め"]
     folder = TasksFolder(task_sets)
     for task in folder.tasks("test"):
         rows = list(folder.rows(task, "test", with_pictures=True))[:3]

@@ -39,7 +39,7 @@ class GeneratorSettings:
     width: int = 192
     layers: int = 3
     heads: int = 6
-    epochs: int = 30
+    epochs: int = 20
     batch_size: int = 8
     learning_rate: float = 1e-3
     seed: int = 0
