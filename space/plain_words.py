@@ -125,7 +125,7 @@ def make_imagine(model: Any, parsers: Sequence[Any]) -> Any:
         gallery = [(panel.answers[0]["image"].convert("RGB"), _caption(panel)) for panel in panels if panel.answers]
         table = [_line(panel) for panel in panels]
         unsure, unseen = sum(not panel.sure for panel in panels), len(panels) - len(gallery)
-        note = f"{len(panels)} panels; the model is not sure of {unsure}."
+        note = f"Panels: {len(panels)}; the model is not sure of {unsure}."
         return [gallery, table, note + (f" {unseen} have no picture: see the table." if unseen else "")]
 
     return imagine

@@ -72,7 +72,7 @@ def make_parser(folder: Path) -> Path:
         words = [Word(*span, f"{tag}-B" if tag else "O") for span, tag in zip(spans, tags, strict=True)]
         lines.append(Line(tuple(words), text))
     flows = tuple(Flow(*flow) for flow in FLOWS)
-    recipes = [Recipe(f"r{number}", (), tuple(lines), flows, title="r") for number in range(4)]
+    recipes = [Recipe(f"r{number}", (), tuple(lines), flows, title="r") for number in range(12)]
     return train_by_heart(make_release(folder / "learnt", recipes, frames=False), folder / "parser")
 
 
