@@ -53,7 +53,7 @@ COMMANDS = (
     searching.search,
     parsing.parse,
     storyboarding.storyboard,
-    storyboarding.storyboard_evaluate,
+    storyboarding.storyboard_eval,
     tasking.tasks,
     tasking.score,
     tasking.baselines,

@@ -1,4 +1,4 @@
-"""Commands that imagine whole recipes: ``storyboard`` and ``storyboard-evaluate``."""
+"""Commands that imagine whole recipes: ``storyboard`` and ``storyboard-eval``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def storyboard(
         ),
     ],
     recipe_id: Annotated[
-        str | None, typer.Argument(metavar="[RECIPE_ID]", help="The recipe of that release.", show_default=False)
+        str | None, typer.Argument(metavar="RECIPE_ID", help="The recipe of that release.", show_default=False)
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder to write: index.html, strip.png and storyboard.json.")] = Path(
         "board"
@@ -54,9 +54,8 @@ def storyboard(
     picture: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="STATE=FILE",
-            help="Your own picture: of a raw food (キャベツ=cabbage.jpg), or of the result of a panel (3=bowl.jpg); "
-            "can be repeated.",
+            help="STATE=FILE, your own picture: of a raw food (cabbage=cabbage.jpg), or of the result of a panel "
+            "(3=bowl.jpg); can be repeated.",
         ),
     ] = None,
     kitchen: Annotated[
@@ -67,13 +66,13 @@ def storyboard(
     as_json: Annotated[bool, typer.Option("--json", help="Print the panels as JSON.")] = False,
     device: DeviceOption = None,
 ) -> None:
-    """Imagine a recipe: for every action and object, a picture of the result.
+    """Imagine a recipe: a picture of what every action does.
 
     The parser reads tags and flows, tracing finds the objects of each action, and the model finds a picture for each
     result. That picture is what the model sees before the next action, so that state is carried along the flow graph.
     Each panel says where its picture comes from, how sure the model is, and when it is not sure.
 
-    Example:  vrf storyboard salad.txt --parser parser/model --model run/model --out board
+    Example:  vrf storyboard salad.txt --parser parser/model --out board
     """
     from recipeflow.files import check_writable
     from recipeflow.training.saved_model import check_index, find_model_folder
@@ -123,7 +122,7 @@ def _parse_pictures(options: list[str] | None) -> dict[str, Path]:
     return pictures
 
 
-def storyboard_evaluate(
+def storyboard_eval(
     dataset: DatasetArgument,
     model: Annotated[
         list[str],
@@ -137,13 +136,13 @@ def storyboard_evaluate(
     cache: CacheOption = None,
     device: DeviceOption = None,
 ) -> None:
-    """Measure how well whole recipes are imagined, by depth in the flow graph.
+    """Measure how well whole recipes are imagined, by depth.
 
     All states of the recipes that a model was not trained on are imagined in five ways: with words and context alone;
     carrying only the best picture along; carrying several, from no picture at all and from pictures of raw food; and
     with the annotated picture at every step. Several models are measured together, each on its own fold.
 
-    Example:  vrf storyboard-evaluate vrf --model run/model --plot depth.png
+    Example:  vrf storyboard-eval vrf --model run/model --plot depth.png
     """
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.files import check_writable

@@ -33,7 +33,7 @@ def tasks(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier task sets.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
 ) -> None:
-    """Turn a dataset into questions that any model can be scored on.
+    """Turn a dataset into questions for any model.
 
     Eight tasks, one config each: choose the picture after an action, the action between two pictures, the order of
     pictures, one change in three ways, which step needs which, what is in a mixture, a missing instruction, and
@@ -114,7 +114,7 @@ def baselines(
     weights: WeightsOption = OFFLINE_WEIGHTS,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Show what a model reaches that sees only a part of each question.
+    """Measure shortcuts: what parts of a question give away.
 
     Random and most frequent answers; the candidates without the question; the question without candidates; only
     text; only pictures. All are fitted on train, and on one half of its questions for the other with --split train.

@@ -276,8 +276,9 @@ def _run_all(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
                     yield future.result()
                 except BrokenProcessPool:
                     lost.append(futures[future])
-        finally:
+        except BaseException:  # elsewhere the pool waits for its thread, which must not meet the end of Python
             pool.shutdown(wait=False, cancel_futures=True)
+            raise
     if lost and len(jobs) == 1:
         yield _crashed(lost[0])
     elif lost:

@@ -76,12 +76,14 @@ def run_in_workers(
             for future in as_completed(futures):
                 yield futures[future], future.result()
         except BrokenProcessPool as error:
+            pool.shutdown(wait=False, cancel_futures=True)
             raise WorkerDiedError(
                 "expected every worker to finish, found one that died (out of memory?); finished jobs are kept: run "
                 "the same command again, with fewer --workers if memory was short"
             ) from error
-        finally:
+        except BaseException:  # elsewhere the pool waits for its thread, which must not meet the end of Python
             pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _start_worker(environments: Any) -> None:

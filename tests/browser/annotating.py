@@ -2,10 +2,27 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.annotate.serving import AnnotationServer
+from tests.annotate.serving import AnnotationServer, LocalServer
 
 # A busy machine is no reason to fail.
 expect.set_options(timeout=20_000)
+
+
+def add_recipe(
+    page: Page,
+    server: AnnotationServer | LocalServer,
+    layer: str,
+    recipe: str,
+    title: str,
+    ingredients: str,
+    instructions: str,
+) -> None:
+    """Fill in the page for a new recipe; its words are then open."""
+    page.goto(f"{server.url}/new?layer={layer}")
+    for name, text in (("id", recipe), ("title", title), ("ingredients", ingredients), ("instructions", instructions)):
+        page.locator(f"#new-{name}").fill(text)
+    page.get_by_role("button", name="Add the recipe").click()
+    page.wait_for_url(f"**/{recipe}/**")
 
 
 def open_step(page: Page, server: AnnotationServer, recipe: str, step: str, layer: str = "alice") -> None:

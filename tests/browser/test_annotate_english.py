@@ -9,7 +9,7 @@ from recipeflow.annotate.store import Store
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.release import write_release
 from tests.annotate.serving import LocalServer
-from tests.browser.annotating import drag, entity, expect_saved, open_step, word
+from tests.browser.annotating import add_recipe, drag, entity, expect_saved, open_step, word
 from tests.making_english import ENGLISH_INFO, SOUP
 
 LANGUAGES = "(found) => [...new Set(found.map((each) => each.lang))]"
@@ -55,19 +55,7 @@ def test_nothing_in_english_is_marked_as_japanese(page: Page, server: LocalServe
 
 
 def test_english_words_are_imported_cut_joined_and_undone(page: Page, server: LocalServer):
-    page.goto(f"{server.url}/?layer=alice")
-    page.get_by_role("button", name="Import…").click()
-    dialog = page.get_by_role("dialog", name="Import")
-    for label, text in {
-        "Id of the recipe": "rub",
-        "Title": "Rub",
-        "Ingredients": "½cup salt",
-        "Instructions": "Mix with salt-and-pepper.",
-    }.items():
-        dialog.get_by_label(label).fill(text)
-    dialog.get_by_role("button", name="Import").first.click()
-    expect(dialog).to_contain_text("Imported 1 recipe(s).")
-    open_step(page, server, "rub", "words")
+    add_recipe(page, server, "alice", "rub", "Rub", "½cup salt", "Mix with salt-and-pepper.")
     word(page, "0-0-0").click()
     page.locator('.floating [data-tag="Q"]').click()
     word(page, "0-0-1").click()

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.annotate.serving import AnnotationServer
-from tests.browser.annotating import entity, expect_saved, open_step, word
+from tests.browser.annotating import add_recipe, entity, expect_saved, open_step, word
 from tests.making import SALAD, TEA, make_release
 
 
@@ -89,15 +89,8 @@ def open_import(page, server):
 
 def test_importing_text(page, server):
     """Hostile text is imported as text, and cut into words that can be tagged at once."""
-    dialog = open_import(page, server)
-    dialog.get_by_label("Id of the recipe").fill("my-soup")
-    dialog.get_by_label("Title").fill("玉ねぎ<img src=x onerror=window.hacked=1>")
-    dialog.get_by_label("Ingredients").fill("玉ねぎ 1個")
-    dialog.get_by_label("Instructions").fill("玉ねぎを切り、煮ます。")
-    dialog.get_by_role("button", name="Import").first.click()
-    expect(dialog).to_contain_text("Imported 1 recipe(s).")
-    dialog.get_by_role("button", name="Close").click()
-    page.locator('[data-recipe="my-soup"][data-step="words"]').click()
+    hostile = "玉ねぎ<img src=x onerror=window.hacked=1>"
+    add_recipe(page, server, "guided", "my-soup", hostile, "玉ねぎ 1個", "玉ねぎを切り、煮ます。")
     word(page, "0-0-0").click()
     page.keyboard.press("1")
     expect_saved(page)

@@ -45,7 +45,7 @@ def run(python: Path, code: str, folder: Path) -> dict:
     shutil.copy(ROOT / "vrf_dataset.py", folder)
     # The package is importable, the script at the project's root is not what gets loaded.
     (folder / "packages").mkdir(exist_ok=True)
-    for name in ("recipeflow", "segmentation_rfg.py"):
+    for name in ("recipeflow", "segmentation_rfg.py", "flows_vrf.py"):
         (folder / "packages" / name).symlink_to(ROOT / name)
     keep = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     environment = keep | {

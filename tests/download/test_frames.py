@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -80,6 +81,13 @@ def test_the_number_of_processes_changes_nothing(filmed, tmp_path):
     alone = contents(filmed)
     sample_release(filmed, workers=3, overwrite=True)
     assert contents(filmed) == alone
+
+
+def test_nothing_of_the_pool_is_left_to_meet_the_end_of_python(filmed):
+    """A thread that closed its pipe at that moment made a traceback at the end of a command that had worked."""
+    before = set(threading.enumerate())
+    sample_release(filmed, workers=2)
+    assert set(threading.enumerate()) <= before
 
 
 def test_only_used_frames_are_written_and_nothing_is_decoded_behind_them(salad):

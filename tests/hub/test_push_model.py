@@ -19,12 +19,16 @@ from tests.hub.clients import run_python, vrf
 from tests.hub.conftest import TOKEN
 from tests.making import make_frame, make_release
 
+SEARCHING = {"storyboard_vrf.py", "imagination_vrf.py", "flows_vrf.py", "requests_vrf.py"}
+"""What a model with an index has besides `retrieval_vrf.py`."""
+
 FILES = {
     "README.md",
     "config.json",
     "configuration_vrf.py",
     "index/index.json",
     "index/rows.arrow",
+    "index/features.npy",
     "index/vectors.faiss",
     "model.safetensors",
     "modeling_vrf.py",
@@ -35,6 +39,7 @@ FILES = {
     "processor_config.json",
     "residual_vrf.py",
     "retrieval_vrf.py",
+    *SEARCHING,
     "tokenizer.json",
     "tokenizer_config.json",
     "words_vrf.py",

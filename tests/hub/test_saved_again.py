@@ -13,7 +13,7 @@ from recipeflow.kitchen import cook_release
 from recipeflow.search import Retriever
 from tests.hub.clients import run_python
 from tests.hub.conftest import TOKEN
-from tests.hub.test_push_model import FILES
+from tests.hub.test_push_model import FILES, SEARCHING
 from tests.model_helpers import BACKBONE, small_model
 from tests.search.searching import write_calibration
 
@@ -63,7 +63,7 @@ def test_everything_travels_on_and_answers_anywhere(hub, here, calibrated, tmp_p
     assert set(first) == set(again) == FILES | {"calibration.json"}
     assert {path for path in first if first[path] != again[path]} <= {"tokenizer_config.json"}
     assert trained["README.md"] == first["README.md"]
-    without = {"calibration.json", "retrieval_vrf.py"}
+    without = {"calibration.json", "retrieval_vrf.py", *SEARCHING}
     assert set(trained) == {path for path in FILES if not path.startswith("index/")} - without
     assert "custom_pipelines" not in json.loads(trained["config.json"])
     answers = run_python(hub, tmp_path, ASK, token=TOKEN).splitlines()

@@ -114,6 +114,8 @@ def make_earlier(model: Path, folder: Path) -> Path:
     """A model as earlier versions saved it: losses, index and pipeline in files of their own."""
     shutil.copytree(model, folder)
     (folder / "retrieval_vrf.py").rename(folder / "index_vrf.py")
+    for path in folder.glob("*_vrf.py"):
+        path.write_text(path.read_text(encoding="utf-8").replace("retrieval_vrf", "index_vrf"), encoding="utf-8")
     (folder / "pipeline_vrf.py").write_text("from .index_vrf import PostActionRetrievalPipeline\n")
     (folder / "losses_vrf.py").write_text("EARLIER = True\n")
     code = (folder / "modeling_vrf.py").read_text(encoding="utf-8")
