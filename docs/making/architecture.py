@@ -9,12 +9,11 @@ from pathlib import Path
 
 PICTURE = Path(__file__).parents[1] / "images" / "architecture.svg"
 WIDTH, HEIGHT = 1000, 600
-COLOURS = {"file": "#fff3cd", "light": "#d9f0ea", "train": "#dde6fb", "planned": "#ffffff"}
+COLOURS = {"file": "#fff3cd", "light": "#d9f0ea", "train": "#dde6fb"}
 LEGEND = {
     "file": "files on the disk",
     "light": "a room that pip install . brings",
     "train": "a room that needs .[train]",
-    "planned": "planned",
 }
 
 
@@ -62,7 +61,7 @@ BOXES = {
     "evaluation": Box(460, 440, "train", "evaluation/", ("ranks, figures,", "intervals")),
     "experiment": Box(240, 440, "train", "experiment/", ("ten folds beside the", "paper's, report")),
     "search": Box(650, 440, "train", "search/", ("index, confidence,", "pictures")),
-    "storyboard": Box(835, 440, "planned", "storyboard/, tasks/", ("recipes as pictures,", "task sets")),
+    "storyboard": Box(835, 440, "train", "storyboard/, tasks/", ("recipes as pictures;", "making tasks is light")),
     "hub": Box(20, 440, "light", "hub/", ("cards, push, pull;", "models need .[train]")),
 }
 ARROWS = (
@@ -110,12 +109,11 @@ def draw() -> str:
 
 
 def _box(box: Box) -> str:
-    dash = ' stroke-dasharray="5 4"' if box.kind == "planned" else ""
     middle = box.x + box.width // 2
     top = box.y + (box.height - 16 * (len(box.lines) + 1)) // 2 + 13
     shape = (
         f'<rect x="{box.x}" y="{box.y}" width="{box.width}" height="{box.height}" rx="8" '
-        f'fill="{COLOURS[box.kind]}" stroke="#555"{dash}/>'
+        f'fill="{COLOURS[box.kind]}" stroke="#555"/>'
     )
     text = [f'<text x="{middle}" y="{top}" text-anchor="middle" font-weight="600">{escape(box.name)}</text>']
     text += [
@@ -142,9 +140,8 @@ def _point(text: str) -> tuple[int, int]:
 
 
 def _legend(x: int, kind: str, text: str) -> str:
-    dash = ' stroke-dasharray="5 4"' if kind == "planned" else ""
     return (
-        f'<rect x="{x}" y="{HEIGHT - 50}" width="22" height="16" rx="4" fill="{COLOURS[kind]}" stroke="#555"{dash}/>'
+        f'<rect x="{x}" y="{HEIGHT - 50}" width="22" height="16" rx="4" fill="{COLOURS[kind]}" stroke="#555"/>'
         f'<text x="{x + 30}" y="{HEIGHT - 37}" font-size="12">{escape(text)}</text>'
     )
 

@@ -30,6 +30,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, 
 from inspect_ai.solver import TaskState, generate
 from inspect_ai.tool import ToolChoice, ToolInfo
 
+from recipeflow.errors import UsageError
 from recipeflow.images import data_address
 from recipeflow.tasks.folder import TasksFolder, pictures_of
 from recipeflow.tasks.schema import JOINT, TASKS, WRITING
@@ -47,8 +48,15 @@ def vrf_tasks(dataset: str = "vrf-tasks", config: str = "state_choice", split: s
         dataset: A folder written by ``vrf tasks``.
         config: The task.
         split: The split.
+
+    Raises:
+        UsageError: If the split has no questions of this config.
     """
     folder = TasksFolder(dataset)
+    if config not in (made := folder.tasks(split)):
+        raise UsageError(
+            f"expected a config of {', '.join(made)} for {split} of {dataset}, found {config!r}; choose one of them"
+        )
     samples = [make_sample(config, row) for row in folder.rows(config, split, with_pictures=True)]
     kind = TASKS[config].answered_by
     metrics = [mean(), stderr(), *([right_in_all_ways()] if kind == JOINT else [])]
@@ -138,13 +146,13 @@ class RetrievalModelAPI(ModelAPI):
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
         """Read text and pictures of the question, and answer with a letter."""
-        question, pictures = _read(input[-1])
+        question, pictures = read_question(input[-1])
         letter = await asyncio.to_thread(self.answerer.answer, question, pictures)
         return ModelOutput.from_content(self.model_name, letter or "I can only choose between pictures or actions.")
 
 
-def _read(message: ChatMessage) -> tuple[str, list[bytes]]:
-    """The question with its markers again, and its pictures."""
+def read_question(message: ChatMessage) -> tuple[str, list[bytes]]:
+    """The question with its markers again, and a picture for each of them, also where one is shown twice."""
     text, pictures = "", []
     parts = [ContentText(text=message.content)] if isinstance(message.content, str) else message.content
     for part in parts:

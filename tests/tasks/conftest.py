@@ -11,6 +11,7 @@ from recipeflow.dataset.build import build_dataset
 from recipeflow.kitchen.cooking import devise_recipe
 from recipeflow.release import ReleaseInfo, ReleaseWriter
 from recipeflow.tasks.making import make_tasks
+from tests.model_helpers import small_config
 
 SIMULATED = ReleaseInfo(source="simulated", licence="MIT")
 
@@ -43,4 +44,16 @@ def dataset(tmp_path_factory) -> Path:
 def task_sets(dataset) -> Path:
     folder = dataset.parent / "vrf-tasks"
     make_tasks(dataset, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory) -> Path:
+    """A retrieval model that knows four words and has learned nothing."""
+    from modeling_vrf import VRFModel
+    from processing_vrf import VRFProcessor
+
+    processor = VRFProcessor.from_phrases(["切", "茹で", "加え", "キャベツ"], backbone=small_config().backbone)
+    folder = tmp_path_factory.mktemp("tiny") / "model"
+    VRFModel(small_config(vocab_size=processor.vocab_size)).save_pretrained(folder, processor=processor)
     return folder

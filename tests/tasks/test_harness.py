@@ -2,12 +2,14 @@
 
 import importlib.util
 import json
+import re
 
 import pytest
 import yaml
 from datasets import load_dataset
 
-from recipeflow.tasks.folder import TasksFolder
+from recipeflow.errors import UsageError
+from recipeflow.tasks.folder import TasksFolder, pictures_of
 from recipeflow.tasks.schema import TASKS
 from recipeflow.tasks.scoring.extraction import extract_answer
 from recipeflow.tasks.scoring.judging import judge
@@ -82,24 +84,77 @@ def test_lmms_eval_loads_the_files(task_sets):
 # Inspect.
 
 
-def test_inspect_runs_every_config_with_a_scripted_model(task_sets, tmp_path):
-    inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install '.[inspect]'")
-    from inspect_ai.model import ModelOutput, get_model
+@pytest.fixture(scope="module")
+def inspect_ai():
+    return pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install '.[inspect]'")
 
+
+IMAGE = re.compile(r"<image (\d+)>")
+ASKED = 6
+"""Questions per config: two changes of ``same_change``."""
+
+
+def _run_inspect(inspect_ai, task_sets, task, model, log_dir):
     from recipeflow.tasks.inspect_task import vrf_tasks
 
-    for task in TasksFolder(task_sets).tasks("test"):
-        rows = rows_of(task_sets, task, ["test"])
-        said = [right_answer(task, row) for row in rows]
-        texts = ["".join(each) if task == "state_order" else _written(each) for each in said]
-        outputs = [ModelOutput.from_content("mockllm/model", text) for text in texts]
-        model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
-        (log,) = inspect_ai.eval(
-            vrf_tasks(str(task_sets), task), model=model, log_dir=str(tmp_path), display="none", max_connections=1
-        )
-        assert log.status == "success", log.error
+    questions = vrf_tasks(str(task_sets), task, "train")
+    (log,) = inspect_ai.eval(questions, model=model, log_dir=str(log_dir), display="none", limit=ASKED)
+    assert log.status == "success", log.error
+    return log
+
+
+def _key(question, pictures):
+    """Text and pictures as they are shown: a picture may be shown twice, and Inspect knows no numbers of pictures."""
+    shown = [pictures[int(number) - 1] for number in IMAGE.findall(question)]
+    return "".join(IMAGE.sub("<image>", question).split()), tuple(shown)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_inspect_runs_every_config_with_a_scripted_model(inspect_ai, task_sets, tmp_path, task):
+    """The script knows each question by its text and pictures, so it answers only if Inspect asks exactly these."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from recipeflow.tasks.inspect_task import read_question
+
+    rows = list(TasksFolder(task_sets).rows(task, "train", with_pictures=True))[:ASKED]
+    answers = {_key(row["question"], pictures_of(task, row)): right_answer(task, row) for row in rows}
+    known = {}
+
+    def answer(asked, *_):
+        right = answers[_key(*read_question(asked[-1]))]
+        text = ("".join(right) if task == "state_order" else _written(right)) if known["is_right"] else "?"
+        # With a usage, Inspect counts no tokens: for that it would download a tokenizer.
+        return ModelOutput.from_content("mockllm", text).model_copy(update={"usage": ModelUsage()})
+
+    for known["is_right"] in (True, False):
+        model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
+        log = _run_inspect(inspect_ai, task_sets, task, model, tmp_path)
+        assert {sample.id for sample in log.samples} == {row["id"] for row in rows}
         metrics = log.results.scores[0].metrics
-        assert all(metrics[name].value == pytest.approx(1) for name in metrics if name != "stderr"), task
+        assert {"mean", "stderr"} <= set(metrics) and ("right_in_all_ways" in metrics) == (task == "same_change")
+        reached = [metrics[name].value for name in metrics if name != "stderr"]
+        assert reached == pytest.approx([float(known["is_right"])] * len(reached))
+
+
+def test_inspect_asks_a_retrieval_model_like_any_provider(inspect_ai, task_sets, tiny_model, tmp_path):
+    from recipeflow.tasks.baselines.retrieval import CHOICES, RetrievalAnswerer
+
+    answerer = RetrievalAnswerer(str(tiny_model))
+    for task in [*CHOICES, "missing_step"]:
+        log = _run_inspect(inspect_ai, task_sets, task, f"recipeflow/{tiny_model}", tmp_path)
+        if task in CHOICES:
+            rows = list(TasksFolder(task_sets).rows(task, "train", with_pictures=True))[:ASKED]
+            expected = {row["id"]: answerer.answer(row["question"], pictures_of(task, row)) for row in rows}
+            assert {sample.id: sample.output.completion for sample in log.samples} == expected
+        outcomes = {sample.scores["vrf"].metadata["outcome"] for sample in log.samples}
+        assert "malformed" not in outcomes if task in CHOICES else outcomes == {"malformed"}
+
+
+def test_inspect_names_a_config_that_the_split_lacks(inspect_ai, task_sets):
+    from recipeflow.tasks.inspect_task import vrf_tasks
+
+    with pytest.raises(UsageError, match=r"state_choice.*found 'cooking'"):
+        vrf_tasks(str(task_sets), "cooking")
 
 
 def test_judging_needs_no_pictures(task_sets):

@@ -5,21 +5,16 @@ from itertools import islice
 import numpy as np
 import torch
 
-from modeling_vrf import VRFModel
-from processing_vrf import VRFProcessor
 from recipeflow.tasks.baselines.generator import TASK, GeneratorSettings, InstructionGenerator
 from recipeflow.tasks.baselines.retrieval import CHOICES, RetrievalAnswerer
 from recipeflow.tasks.baselines.views import Looks
 from recipeflow.tasks.folder import TasksFolder, pictures_of
-from tests.model_helpers import small_config
 
 
-def test_a_retrieval_model_answers_every_choice_about_pictures_and_nothing_else(task_sets, tmp_path):
-    processor = VRFProcessor.from_phrases(["切", "茹で", "加え", "キャベツ"], backbone=small_config().backbone)
-    model = VRFModel(small_config(vocab_size=processor.vocab_size))
-    model.save_pretrained(tmp_path / "model", processor=processor)
-    answerer = RetrievalAnswerer(str(tmp_path / "model"))
-    assert [answerer._known_end(action) for action in ("４等分に切", "炒め")] == ["切", "炒め"]
+def test_a_retrieval_model_answers_every_choice_about_pictures_and_nothing_else(task_sets, tiny_model):
+    answerer = RetrievalAnswerer(str(tiny_model))
+    found = [answerer.known_words(text) for text in ("茹でキャベツを 切", "キャベツ・卵", "炒め", "")]
+    assert found == [["茹で", "キャベツ", "切"], ["キャベツ"], [], []]
     folder = TasksFolder(task_sets)
     for task in folder.tasks("test"):
         rows = list(folder.rows(task, "test", with_pictures=True))[:3]
