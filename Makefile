@@ -69,7 +69,7 @@ demo/space/%/model/config.json: | $(READY) demo/vrf/README.md
 test: $(DEV)  ## Run all tests; installs Debian's Chromium, a Japanese font and iproute2 for some of them, if possible
 	@$(BIN)/python -m tests.browser.chromium || $(call APT_INSTALL,chromium fonts-noto-cjk)
 	@command -v ip > /dev/null || $(call APT_INSTALL,iproute2)
-	OMP_NUM_THREADS=1 PYTHONUTF8=1 $(BIN)/python -m pytest -n auto --dist loadfile --durations 12
+	OMP_NUM_THREADS=1 PYTHONUTF8=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations 12
 
 # Only as root and with apt-get; elsewhere the browser tests, and that of two machines, are skipped with the reason.
 APT_INSTALL = { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && apt-get update -qq \

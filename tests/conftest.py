@@ -56,6 +56,12 @@ def pytest_configure() -> None:
     check_encoding()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the files of slow tests: begun last, they would keep one process busy after all others have ended."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
     """Report a warning of a model's own code, loaded as from the Hub, as one that every process can import."""
