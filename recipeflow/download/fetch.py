@@ -185,7 +185,8 @@ class Fetcher:
             if target.host != response.url.host and target.host not in self.manners.allowed_hosts:
                 raise ForeignHostError(
                     f"expected {url} at {response.url.host}, found a redirect to {target.host}; "
-                    f"pass --allow-host {target.host} if that is right"
+                    f"pass --allow-host {target.host} if that is right",
+                    target.host,
                 )
             url = str(target)
         raise FetchError(f"expected {url} after at most {REDIRECTS} redirects, found more; open it in a browser")
