@@ -322,7 +322,7 @@ def _check_search(
     if dataset is not None:
         check_dataset(dataset)
     elif folder is not None:
-        check_index(folder)
+        check_index(folder, ", or pass a dataset with --dataset")
     if picture is not None:
         check_writable(picture.parent)
 

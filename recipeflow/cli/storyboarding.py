@@ -108,7 +108,8 @@ def storyboard(
         output.print(board.table().rich())
         for note in board.notes:
             errors.print(f"note: {note}", markup=False, soft_wrap=True)
-        output.print(f"wrote {out}: {len(board.panels)} panels; open {out}/index.html", markup=False, soft_wrap=True)
+        count = f"{len(board.panels)} panel{'' if len(board.panels) == 1 else 's'}"
+        output.print(f"wrote {out}: {count}; open {out}/index.html", markup=False, soft_wrap=True)
 
 
 def _parse_pictures(options: list[str] | None) -> dict[str, Path]:

@@ -213,9 +213,7 @@ class Fetcher:
         except GoneError as error:
             lines = "User-agent: *\nDisallow: /" if error.status in (401, 403) else ""
         except FetchError as error:
-            raise ServerBusyError(
-                f"expected {origin}/robots.txt to be readable, found no answer: {error}; try again later"
-            ) from None
+            raise ServerBusyError(f"expected {origin}/robots.txt to be readable, found no answer: {error}") from None
         robots.parse(lines.splitlines())
         return robots
 

@@ -11,7 +11,7 @@ from processing_rfg import RecipeLike, RFGProcessor
 from recipeflow.download.downloading import PAGE_LIMIT
 from recipeflow.download.fetch import Fetcher, Manners
 from recipeflow.download.pages import Page, decode_page, read_page
-from recipeflow.download.text import ingredient_line
+from recipeflow.download.text import ingredient_line, step_label
 from recipeflow.errors import (
     FetchError,
     ForeignHostError,
@@ -134,7 +134,7 @@ def _read_release(folder: Path, recipe_id: str, parser: Parser | None) -> ReadRe
 def _read_web(url: str, parser: Parser) -> ReadRecipe:
     page = _fetch_page(url)
     try:
-        return read_recipe_text(_page_lines(page), parser, page.title.strip())
+        return read_recipe_text(_page_lines(page, parser[0].config.language), parser, page.title.strip())
     except StoryboardError as error:
         raise StoryboardError(f"{url}: {error}") from error
 
@@ -159,8 +159,14 @@ def _fetch_page(url: str) -> Page:
         raise StoryboardError(f"{error}; check the URL, or {SAVE_TEXT}") from error
 
 
-def _page_lines(page: Page) -> dict[str, list[str]]:
+def _page_lines(page: Page, language: str) -> dict[str, list[str]]:
+    """The text of a page in the form that parsers were trained on: Japanese releases number their instructions."""
+    is_numbered = language.partition("-")[0] == "ja"
+    orders = [number if step.order is None else step.order for number, step in enumerate(page.instructions, start=1)]
     return {
-        "ingredients": [ingredient_line(item) for item in page.ingredients],
-        "instructions": [step.body for step in page.instructions],
+        "ingredients": [ingredient_line(item).strip() for item in page.ingredients],
+        "instructions": [
+            f"{step_label(order)}.{step.body}" if is_numbered else step.body
+            for order, step in zip(orders, page.instructions, strict=True)
+        ],
     }
