@@ -9,7 +9,7 @@ This file is saved with every model that has an index and imports nothing from t
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ try:
     from .modeling_vrf import VRFModel
     from .processing_vrf import ImageLike, VRFProcessor
     from .requests_vrf import Names
-    from .retrieval_vrf import VRFIndex, image_features, kind_of, name_codes
+    from .retrieval_vrf import VRFCalibration, VRFIndex, image_features, kind_of, name_codes
     from .words_vrf import Translator, UnknownWordsWarning
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
@@ -34,7 +34,7 @@ except ImportError:
     from modeling_vrf import VRFModel
     from processing_vrf import ImageLike, VRFProcessor
     from requests_vrf import Names
-    from retrieval_vrf import VRFIndex, image_features, kind_of, name_codes
+    from retrieval_vrf import VRFCalibration, VRFIndex, image_features, kind_of, name_codes
     from words_vrf import Translator, UnknownWordsWarning
 
 UNCALIBRATED = 0.05
@@ -45,6 +45,12 @@ LIKELY_ABSENT = 0.5
 
 ENOUGH = 0.5
 """Below this probability that a picture shows the right action on the right object, a panel is not sure."""
+
+EXTREME = 1e-6
+"""How near to 0 and 1 a probability may come."""
+
+PANELS = "panels"
+"""Where a calibration has the scale of panels."""
 
 NO_NAMES = Names((), (), {})
 SHOWN = 3
@@ -63,7 +69,7 @@ class Panel:
         answers: The likeliest candidates, each with the `probability` to be the right one; none if the model does not
             know the words, or the picture is the user's own.
         confidence: The probability that the first one shows the right action on the right object: the sum over all
-            candidates that show the same. None without a calibration.
+            candidates that show the same, scaled by how often such panels were right. None without a calibration.
         own: The user's own picture of this state.
         before: The user's own picture from before the action.
         doubts: Why the picture may be wrong; a panel without any is sure.
@@ -82,6 +88,51 @@ class Panel:
     @property
     def sure(self) -> bool:
         return not self.doubts
+
+
+@dataclass(frozen=True)
+class PanelScale:
+    """What turns the probability of a panel into a confidence: a logistic model, fitted by `vrf calibrate`.
+
+    A temperature is fitted to finding the one right picture. Whether a picture shows the right action on the right
+    object is another question, and chains are asked with pictures that were found. The defaults change nothing.
+
+    Args:
+        bias: Of all panels.
+        slope: Of the log odds of the probability.
+        depth: Of the logarithm of the panel's depth.
+    """
+
+    bias: float = 0.0
+    slope: float = 1.0
+    depth: float = 0.0
+
+    @classmethod
+    def of(cls, calibration: VRFCalibration) -> "PanelScale":
+        """That of a calibration; one of an older version has none.
+
+        Raises:
+            ValueError: If it is damaged.
+        """
+        found = calibration.about.get(PANELS)
+        if found is None:
+            return cls()
+        try:
+            return cls(**{name: float(value) for name, value in found["weights"].items()})
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(
+                f"expected the weights of panels in the calibration, found {error!r}; run `vrf calibrate` again"
+            ) from error
+
+    def probability(self, chances: np.ndarray, depths: np.ndarray) -> np.ndarray:
+        """The confidence in panels, from the probabilities of what they show."""
+        return 1 / (1 + np.exp(-panel_evidence(chances, depths) @ [self.bias, self.slope, self.depth]))
+
+
+def panel_evidence(chances: np.ndarray, depths: np.ndarray) -> np.ndarray:
+    """What the weights of a `PanelScale` are multiplied with, panels x 3."""
+    inside = np.clip(chances, EXTREME, 1 - EXTREME)
+    return np.column_stack([np.ones(len(inside)), np.log(inside / (1 - inside)), np.log(depths)])
 
 
 @dataclass(frozen=True)
@@ -152,7 +203,7 @@ def imagine_script(
         )
     own = place_pictures(script, pictures or {})
     queries = make_queries(script, model, Translator(index.glossary, processor), index.names)
-    unknown = [_unknown_words(query, processor) for query in queries]
+    unknown = [unknown_words(query, processor) for query in queries]
     asked = _make_questions(script, queries, unknown, own, model, processor, index)
     vectors = torch.from_numpy(np.concatenate(list(index.vectors())))
     candidates = Candidates(vectors, lambda rows: index.features_of(rows, model, processor))
@@ -198,7 +249,7 @@ def word_tensors(queries: Sequence[Mapping[str, Any]], processor: VRFProcessor) 
     return dict(inputs)
 
 
-def _unknown_words(query: Mapping[str, Any], processor: VRFProcessor) -> list[str]:
+def unknown_words(query: Mapping[str, Any], processor: VRFProcessor) -> list[str]:
     """The words of an action and object, if the model knows none of one of them; a phrase is known by its head."""
     lost = []
     for part in ("action", "object"):
@@ -270,7 +321,13 @@ def _make_panels(
         for query, has in zip(queries, imagined.has_picture.tolist(), strict=True)
     ]
     absent = index.absent(imagined.queries.numpy(), kinds, name_codes(queries, processor))
-    same = SameState(index)
+    names = index.rows.select_columns(["action", "objects"])[:]
+    same = SameState(list(zip(names["action"], names["objects"], strict=True)))
+    sums = [float(imagined.chances[number, same.rows(row)].sum()) for number, row in enumerate(rows[:, 0].tolist())]
+    sure = None
+    if index.calibration is not None:
+        depths = np.array([state.depth for state in script.states])
+        sure = PanelScale.of(index.calibration).probability(np.array(sums), depths)
     panels = []
     for number, state in enumerate(script.states):
         answers, doubts, confidence = [], [], None
@@ -279,8 +336,7 @@ def _make_panels(
         elif number not in own.after:
             pairs = zip(chances[number].tolist(), rows[number].tolist(), strict=True)
             answers = [{"probability": chance, **records[row]} for chance, row in pairs]
-            if index.calibration is not None:
-                confidence = float(imagined.chances[number, same.rows(int(rows[number, 0]))].sum())
+            confidence = None if sure is None else float(sure[number])
             doubts = _find_doubts(confidence, absent[number].get("absent"))
         texts = [str(script.nodes[node]["text"]) for node in (state.action, state.object)]
         pictures = own.after.get(number), own.before.get(number)
@@ -289,13 +345,16 @@ def _make_panels(
 
 
 class SameState:
-    """Which candidates show the same action on the same object, by their names."""
+    """Which candidates show the same action on the same object.
 
-    def __init__(self, index: VRFIndex) -> None:
-        names = index.rows.select_columns(["action", "objects"])[:]
-        self.names = list(zip(names["action"], names["objects"], strict=True))
-        self.by_name: dict[tuple[str | None, str], list[int]] = {}
-        for row, (action, objects) in enumerate(self.names):
+    Args:
+        names: The action and the objects of each candidate.
+    """
+
+    def __init__(self, names: Sequence[tuple[Hashable, Collection[Hashable]]]) -> None:
+        self.names = names
+        self.by_name: dict[tuple[Hashable, Hashable], list[int]] = {}
+        for row, (action, objects) in enumerate(names):
             for thing in objects:
                 self.by_name.setdefault((action, thing), []).append(row)
 
@@ -319,11 +378,14 @@ def _find_doubts(confidence: float | None, absent: float | None) -> list[str]:
 __all__ = [
     "OwnPictures",
     "Panel",
+    "PanelScale",
     "SameState",
     "default_temperature",
     "imagine_graph",
     "imagine_script",
     "make_queries",
+    "panel_evidence",
     "place_pictures",
+    "unknown_words",
     "word_tensors",
 ]

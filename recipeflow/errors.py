@@ -364,6 +364,10 @@ class TooLargeError(FetchError):
 class ForeignHostError(FetchError):
     """A redirect to a host that is not allowed."""
 
+    def __init__(self, message: str, host: str) -> None:
+        super().__init__(message)
+        self.host = host
+
 
 class RobotsError(FetchError):
     """The site's robots.txt forbids this."""

@@ -321,6 +321,8 @@ def _search_tab(models: Sequence[Model], examples: Sequence[Example], note: str,
     with gr.Row():
         with gr.Column(scale=1):
             sentence = sentence_input(parsers)
+            if parsers:
+                gr.Examples([[text] for text in example_sentences(parsers)], [sentence], label="Sentences")
             picture = picture_input(any("image" in model.inputs for model in models))
             action, thing = _word_choice(models, "action"), _word_choice(models, "object")
             count = gr.Slider(1, 10, value=5, step=1, label="Pictures per model")
@@ -331,8 +333,6 @@ def _search_tab(models: Sequence[Model], examples: Sequence[Example], note: str,
                 gr.Examples(rows, [picture, action, thing], label=f"Examples. {note}", examples_per_page=EXAMPLES)
             else:
                 gr.Markdown("No examples: VRF_DATASET is not set, or has none that these models can use.")
-            if parsers:
-                gr.Examples([[text] for text in example_sentences(parsers)], [sentence], label="Sentences")
         with gr.Column(scale=2):
             if len(models) == 1:
                 gr.Markdown("One model is loaded. To compare several, list them in VRF_MODEL.")

@@ -109,7 +109,9 @@ def storyboard_tab(models: Sequence[Any], parsers: Sequence[Any]) -> None:
     known = [[RECIPES[language]] for language in languages(parsers) if language in RECIPES]
     gr.Examples(known, [text], label="Examples")
     note = gr.Markdown()
-    gallery = gr.Gallery(label="Storyboard", columns=6, height=520, object_fit="cover", interactive=False, buttons=[])
+    gallery = gr.Gallery(
+        label="Storyboard", columns=4, height="auto", object_fit="cover", interactive=False, buttons=[]
+    )
     with gr.Accordion("Panels", open=False):
         heads = ["", "action", "object", "continues", "confidence", "not sure, because", "picture from"]
         table = gr.Dataframe(headers=heads, datatype="str", interactive=False, wrap=True, buttons=[])

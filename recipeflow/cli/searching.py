@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +23,12 @@ from recipeflow.cli.shared import (
 )
 from recipeflow.errors import UsageError
 from recipeflow.training.saved_model import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from modeling_vrf import VRFModel
+    from processing_vrf import VRFProcessor
+    from recipeflow.pairs.loading import Pairs
+    from recipeflow.search.calibrating import CalibratedModel
 
 DEFAULT_PARSER = "parser/model"
 """Where `vrf parser train --out parser` leaves one."""
@@ -98,8 +105,8 @@ def calibrate(
     Uses recipes that the model was not trained on, among all images of the dataset, as `vrf index` has them. A
     temperature turns similarities into probabilities; below a confidence threshold a search answers "not sure".
     Both are fitted for each kind of query that the model can take, with or without a picture and a context, and
-    measured on recipes that they were not fitted on. So is how to recognise that nothing here is right. `vrf search`
-    then shows a confidence with each answer.
+    measured on recipes that they were not fitted on. So is how to recognise that nothing here is right, and how
+    often the panels of storyboards are right. `vrf search` then shows a confidence with each answer.
 
     Example:  vrf calibrate vrf --model run/model
     """
@@ -136,7 +143,8 @@ def calibrate(
         _announce(SELECTED.format(fold=network.config.selected_on_fold))
     asked = ask_by_kind(network, processor, pairs, folds)
     calibrated = calibrate_kinds(asked, expected_temperature(network.config), right)
-    about = {"dataset": Path(dataset).resolve().name, "folds": folds}
+    panels = _calibrate_panels(network, processor, pairs, folder, folds, calibrated)
+    about = {"dataset": Path(dataset).resolve().name, "folds": folds, **panels}
     _compare_index(model, len(asked[()].data.candidates))
     path = save_calibration(calibrated, network, model, about)
     save_plot(calibrated, plot or model / PLOT)
@@ -146,6 +154,8 @@ def calibrate(
         typer.echo(calibrated.table().markdown())
     else:
         output.print(calibrated.table().rich())
+        for found in panels.values():
+            output.print(_describe_panels(found["measured"]), markup=False, soft_wrap=True)
         output.print(f"wrote {path} and {plot or model / PLOT}", markup=False, soft_wrap=True)
     if few := calibrated.uncertain:
         found = ", ".join(f"{len(kind.data)} ({kind.name})" for kind in few)
@@ -157,6 +167,32 @@ def calibrate(
         _announce(
             f"no confidence threshold reaches an accuracy of {right:.0%} ({kind.name}): a search will never be sure"
         )
+
+
+def _calibrate_panels(
+    network: VRFModel,
+    processor: VRFProcessor,
+    pairs: Pairs,
+    dataset: Path,
+    folds: Sequence[int],
+    calibrated: CalibratedModel,
+) -> dict[str, Any]:
+    """The scale of the panels of storyboards; nothing where a model cannot make any, or rows have no names."""
+    from recipeflow.storyboard.reliability import fit_scale, measure_panels, show_panels
+    from storyboard_vrf import PANELS
+
+    scales = calibrated.scales
+    if not {"action", "object"} <= set(network.config.query_parts) or scales[()].absence is None:
+        return {}
+    shown = show_panels(network, processor, pairs, dataset, folds, scales)
+    return {PANELS: {"weights": asdict(fit_scale(shown)), "measured": measure_panels(shown).as_dict()}}
+
+
+def _describe_panels(measured: Mapping[str, Any]) -> str:
+    return (
+        f"panels of storyboards: {measured['panels']}, right {measured['all']['right']:.1%}, mean confidence "
+        f"{measured['all']['confidence']:.1%}, calibration error {measured['expected_calibration_error']:.1%}"
+    )
 
 
 def search(
@@ -286,7 +322,7 @@ def _check_search(
     if dataset is not None:
         check_dataset(dataset)
     elif folder is not None:
-        check_index(folder)
+        check_index(folder, ", or pass a dataset with --dataset")
     if picture is not None:
         check_writable(picture.parent)
 

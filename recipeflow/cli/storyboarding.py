@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,12 @@ from recipeflow.cli.shared import (
 )
 from recipeflow.errors import UsageError
 from recipeflow.training.saved_model import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from modeling_vrf import VRFModel
+    from processing_vrf import VRFProcessor
+    from recipeflow.pairs.loading import Pairs
+    from recipeflow.storyboard.reliability import Reliability
 
 BeamOption = Annotated[
     int, typer.Option(help="How many pictures of a state are carried along to the next one.", min=1)
@@ -102,7 +108,8 @@ def storyboard(
         output.print(board.table().rich())
         for note in board.notes:
             errors.print(f"note: {note}", markup=False, soft_wrap=True)
-        output.print(f"wrote {out}: {len(board.panels)} panels; open {out}/index.html", markup=False, soft_wrap=True)
+        count = f"{len(board.panels)} panel{'' if len(board.panels) == 1 else 's'}"
+        output.print(f"wrote {out}: {count}; open {out}/index.html", markup=False, soft_wrap=True)
 
 
 def _parse_pictures(options: list[str] | None) -> dict[str, Path]:
@@ -140,7 +147,8 @@ def storyboard_eval(
 
     All states of the recipes that a model was not trained on are imagined in five ways: with words and context alone;
     carrying only the best picture along; carrying several, from no picture at all and from pictures of raw food; and
-    with the annotated picture at every step. Several models are measured together, each on its own fold.
+    with the annotated picture at every step. Several models are measured together, each on its own fold. If they are
+    calibrated, a second table says how often panels are right, by their confidence.
 
     Example:  vrf storyboard-eval vrf --model run/model --plot depth.png
     """
@@ -158,22 +166,48 @@ def storyboard_eval(
     from recipeflow.machines.devices import choose_device
     from recipeflow.storyboard.evaluation import held_out_fold, measure_fold, merge
     from recipeflow.storyboard.plot import draw_depths
+    from recipeflow.storyboard.reliability import merge_reliability
     from recipeflow.training.runs import open_trained
 
     quiet_in_pipes()
     folder = open_dataset(dataset)
-    digest, parts = dataset_digest(folder), []
+    digest, parts, panels = dataset_digest(folder), [], []
     for name in model:
         network, processor, pairs = open_trained(name, folder, weights, cache, choose_device(device))
         fold = held_out_fold(network.config, digest, name)
         errors.print(f"{name}: fold {fold}", markup=False, soft_wrap=True)
         parts.append(measure_fold(network, processor, pairs, folder, fold, beam))
+        panels += _measure_panels(name, network, processor, pairs, folder, fold)
     measured = merge(parts)
+    reliability = merge_reliability(panels) if len(panels) == len(model) else None
     if plot is not None:
         draw_depths(measured, plot)
     if as_json:
-        typer.echo(json.dumps(measured.as_dict(), ensure_ascii=False, indent=2))
-    elif markdown:
-        typer.echo(measured.table().markdown())
-    else:
-        output.print(measured.table().rich())
+        found = measured.as_dict() | {"panels": reliability and reliability.as_dict()}
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    for table in (measured.table(), *([] if reliability is None else [reliability.table()])):
+        if markdown:
+            typer.echo(table.markdown())
+        else:
+            output.print(table.rich())
+
+
+def _measure_panels(
+    name: str, network: VRFModel, processor: VRFProcessor, pairs: Pairs, dataset: Path, fold: int
+) -> list[Reliability]:
+    """How often panels are right by their confidence; nothing for a model without a calibration."""
+    from recipeflow.storyboard.reliability import measure_panels, show_panels
+    from recipeflow.training.saved_model import find_model_folder
+    from retrieval_vrf import VRFCalibration
+
+    model_folder = find_model_folder(name)
+    calibration = None if model_folder is None else VRFCalibration.load(model_folder)
+    if calibration is None:
+        errors.print(
+            f"no calibration in {name}: the confidence of panels is not measured; run `vrf calibrate` first",
+            markup=False,
+            soft_wrap=True,
+        )
+        return []
+    return [measure_panels(show_panels(network, processor, pairs, dataset, [fold], calibration.scales))]

@@ -185,7 +185,8 @@ class Fetcher:
             if target.host != response.url.host and target.host not in self.manners.allowed_hosts:
                 raise ForeignHostError(
                     f"expected {url} at {response.url.host}, found a redirect to {target.host}; "
-                    f"pass --allow-host {target.host} if that is right"
+                    f"pass --allow-host {target.host} if that is right",
+                    target.host,
                 )
             url = str(target)
         raise FetchError(f"expected {url} after at most {REDIRECTS} redirects, found more; open it in a browser")
@@ -212,9 +213,7 @@ class Fetcher:
         except GoneError as error:
             lines = "User-agent: *\nDisallow: /" if error.status in (401, 403) else ""
         except FetchError as error:
-            raise ServerBusyError(
-                f"expected {origin}/robots.txt to be readable, found no answer: {error}; try again later"
-            ) from None
+            raise ServerBusyError(f"expected {origin}/robots.txt to be readable, found no answer: {error}") from None
         robots.parse(lines.splitlines())
         return robots
 

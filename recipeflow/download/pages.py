@@ -22,6 +22,8 @@ _STATE_PATH = ("state", "fetchVideo", "data", "data", "attributes")
 _STATE_START = re.compile(r"ssrContext\s*=\s*(?=\{)")
 _VIDEO = re.compile(r"""https?:(?:\\?/|\\u002[fF]){2}[^\s"'<>]*?\.mp4""")
 _TAG = re.compile(r"<[^<>]*>")
+_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
+REPORT = "the page is gone or its structure has changed: open it in a browser, and report it to the project"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,22 @@ class _NotThereError(Exception):
     """One way of reading a page failed; the text says why."""
 
 
-def read_page(source: str, url: str) -> Page:
+def decode_page(body: bytes) -> str:
+    """A page as text, in the encoding that its head declares; UTF-8 where it declares none, or one that is unknown."""
+    declared = _CHARSET.search(body[:4096])
+    try:
+        return body.decode(declared[1].decode() if declared else "utf-8", "replace")
+    except LookupError:
+        return body.decode("utf-8", "replace")
+
+
+def read_page(source: str, url: str, hint: str = REPORT) -> Page:
     """The recipe of a page.
 
     Args:
         source: The page's HTML.
         url: Its address, for the error.
+        hint: What to do if there is none, for the error.
 
     Raises:
         PageError: If neither way finds a recipe, with the reason for each.
@@ -74,10 +86,7 @@ def read_page(source: str, url: str) -> Page:
             return Page(*read(scripts), video, way)
         except _NotThereError as reason:
             reasons.append(f"{way}: {reason}")
-    raise PageError(
-        f"expected a recipe in {url}, found none ({'; '.join(reasons)}); "
-        "the page is gone or its structure has changed: open it in a browser, and report it to the project"
-    )
+    raise PageError(f"expected a recipe in {url}, found none ({'; '.join(reasons)}); {hint}")
 
 
 def find_video(source: str) -> str | None:

@@ -84,7 +84,7 @@ def page_text(page: Page, recipe: Recipe) -> RecipeText:
     return RecipeText(
         normalise(page.title),
         tuple(normalise(ingredient_line(item)) for item in page.ingredients),
-        tuple(normalise(f"{_label(order)}.{step.body}") for order, step in steps),
+        tuple(normalise(f"{step_label(order)}.{step.body}") for order, step in steps),
     )
 
 
@@ -94,7 +94,8 @@ def ingredient_line(item: PageIngredient) -> str:
     return f"{heading}{item.name} {item.quantity}"
 
 
-def _label(order: int) -> str:
+def step_label(order: int) -> str:
+    """What stands before an instruction in a release: its number, or the word for preparation."""
     return str(order) if order else PREPARATION
 
 
@@ -129,7 +130,7 @@ def fit_text(text: RecipeText, recipe: Recipe, segmenter: Segmenter | None = Non
 def _instruction_starts(recipe: Recipe) -> list[str]:
     """The start of each instruction: a line with another number has changed, even if its words have not."""
     first = 0 if _has_preparation(recipe) else 1
-    return [normalise(f"{_label(first + number)}.") for number in range(len(recipe.instructions))]
+    return [normalise(f"{step_label(first + number)}.") for number in range(len(recipe.instructions))]
 
 
 def _agrees(annotated: tuple[Line, str], text: str, segmenter: Segmenter) -> bool:

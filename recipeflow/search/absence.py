@@ -19,12 +19,11 @@ from recipeflow.evaluation.metrics import CHUNK
 from recipeflow.pairs.columns import NONE, PhraseColumn
 from recipeflow.pairs.loading import Pairs
 from recipeflow.search.confidence import Queries
+from recipeflow.search.logistic import fit_logistic
 from retrieval_vrf import LOOKED_AT, VRFAbsence, absence_evidence, name_code
 
 RIDGE = 1e-2
 """The weight of the penalty on large weights; without it, evidence that decides alone would have an infinite one."""
-
-NEWTON_STEPS = 30
 
 
 @dataclass(frozen=True)
@@ -81,13 +80,19 @@ class Names:
         for start in range(0, len(data), CHUNK):
             part = slice(start, start + CHUNK)
             similarity = data.queries[part] @ data.candidates.T
-            present.append(self._look(similarity, asked[part]))
+            present.append(self.look(similarity, asked[part]))
             for row, (name, target) in enumerate(zip(names[part].tolist(), data.targets[part].tolist(), strict=True)):
                 similarity[row, [*self.states[tuple(name)], target]] = -torch.inf
-            absent.append(self._look(similarity, asked[part]))
+            absent.append(self.look(similarity, asked[part]))
         return Evidence(np.concatenate(present), np.concatenate(absent))
 
-    def _look(self, similarity: torch.Tensor, asked: np.ndarray) -> np.ndarray:
+    def look(self, similarity: torch.Tensor, asked: np.ndarray) -> np.ndarray:
+        """What the first answers show: see `absence_evidence`.
+
+        Args:
+            similarity: Queries x candidates.
+            asked: The codes of each query's action and object.
+        """
         first = similarity.topk(min(LOOKED_AT, similarity.shape[1]), dim=1)
         scores = first.values.clamp(min=-1).double().numpy()  # removed candidates, where hardly any others are left
         answers = [[self.candidates[place] for place in places] for places in first.indices.tolist()]
@@ -108,13 +113,7 @@ def fit_absence(evidence: Evidence) -> VRFAbsence:
     mean, spread = rows.mean(0), rows.std(0)
     spread[spread == 0] = 1
     inputs = np.column_stack([np.ones(len(rows)), (rows - mean) / spread])
-    penalty = RIDGE * np.diag([0.0, 1, 1, 1, 1])
-    weights = np.zeros(inputs.shape[1])
-    for _ in range(NEWTON_STEPS):
-        chances = 1 / (1 + np.exp(-inputs @ weights))
-        slope = inputs.T @ (chances - labels) / len(rows) + penalty @ weights
-        curvature = (inputs.T * (chances * (1 - chances))) @ inputs / len(rows) + penalty + 1e-9 * np.eye(len(weights))
-        weights -= np.linalg.solve(curvature, slope)
+    weights = fit_logistic(inputs, labels, RIDGE * np.array([0.0, 1, 1, 1, 1]), np.zeros(inputs.shape[1]))
     slopes = weights[1:] / spread
     return VRFAbsence(float(weights[0] - slopes @ mean), *slopes.tolist())
 

@@ -34,7 +34,7 @@ from recipeflow.search.confidence import (
 )
 from recipeflow.search.query_kinds import Asked
 from recipeflow.tables import Table
-from retrieval_vrf import CALIBRATION_FORMAT, COMPLETE, Kind, name_kind
+from retrieval_vrf import CALIBRATION_FORMAT, COMPLETE, Kind, VRFScale, name_kind
 
 PLOT = "calibration.png"
 HALF = 0.5
@@ -181,6 +181,15 @@ class CalibratedModel:
     def never_sure(self) -> list[Calibrated]:
         """Kinds in which no threshold reaches the wanted accuracy."""
         return [kind for kind in self.kinds if kind.fitted.min_confidence == 1]
+
+    @property
+    def scales(self) -> dict[Kind, VRFScale]:
+        """What a search uses, by kind."""
+        absences = [None if kind.absence is None else kind.absence.weights for kind in self.kinds]
+        return {
+            kind.kind: VRFScale(kind.temperature, kind.fitted.min_confidence, absence)
+            for kind, absence in zip(self.kinds, absences, strict=True)
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: complete queries at the top level, the other kinds in a list."""

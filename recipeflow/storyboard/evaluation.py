@@ -6,7 +6,7 @@ measured, so that all ways to begin are measured on the same queries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,16 @@ from typing import Any
 import torch
 
 from configuration_vrf import VRFConfig
-from flows_vrf import Script, State
-from imagination_vrf import BEAM, Candidates, Questions, imagine_states
+from imagination_vrf import BEAM, Questions, imagine_states
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
-from recipeflow.dataset.recipes import DatasetSource
-from recipeflow.errors import DatasetFolderError, StoryboardError
+from recipeflow.errors import StoryboardError
 from recipeflow.evaluation.metrics import RetrievalMetrics, summarize_ranks
 from recipeflow.evaluation.ranking import features_of_images
-from recipeflow.graph import pair_objects
 from recipeflow.pairs.loading import Pairs
-from recipeflow.release.recipe import Recipe
-from recipeflow.storyboard.scripts import script_of
+from recipeflow.storyboard.chains import embed_candidates, image_of, read_chains
 from recipeflow.tables import Cell, Table
-from storyboard_vrf import default_temperature, make_queries, word_tensors
-from words_vrf import Translator
+from storyboard_vrf import default_temperature, word_tensors
 
 DEEPEST = 8
 """States deeper than this are counted together: there are few of each."""
@@ -42,63 +37,6 @@ WAYS = {
     GOLD: "annotated picture at every step",
 }
 """The ways to ask about a chain, with titles for tables and plots."""
-
-
-@dataclass(frozen=True)
-class Chains:
-    """The states of the recipes of some folds, with their annotated pictures.
-
-    Args:
-        states: Of all recipes, one after the other.
-        queries: What is asked about each.
-        rows: For each state its row of ``image_pairs``; -1 where it has none.
-    """
-
-    states: Sequence[State]
-    queries: Sequence[Mapping[str, Any]]
-    rows: torch.Tensor
-
-
-def read_chains(dataset: Path, pairs: Pairs, folds: Sequence[int], model: VRFModel, processor: VRFProcessor) -> Chains:
-    """Trace the states of every recipe of these folds."""
-    states: list[State] = []
-    queries: list[Mapping[str, Any]] = []
-    rows: list[int] = []
-    for recipe, first in _recipes_in(dataset, pairs, folds):
-        script = script_of(recipe)
-        start = len(states)
-        states += [
-            replace(state, before=None if state.before is None else state.before + start) for state in script.states
-        ]
-        queries += make_queries(script, model, Translator({}, processor))
-        rows += _rows_of(script, recipe, first)
-    if not states:
-        raise StoryboardError(
-            f"expected recipes with actions in fold {', '.join(map(str, folds))} of {dataset}, found none; choose "
-            "another fold"
-        )
-    return Chains(states, queries, torch.tensor(rows))
-
-
-def _recipes_in(dataset: Path, pairs: Pairs, folds: Sequence[int]) -> Iterator[tuple[Recipe, int]]:
-    """The recipes of these folds, each with the number of its first row of ``image_pairs``."""
-    row = 0
-    for checked in DatasetSource(dataset).recipes():
-        if checked.recipe is None:
-            raise DatasetFolderError(f"{checked.problems[0]}; build the dataset again")
-        count = len(checked.recipe.state_changes)
-        if count and int(pairs.folds[row]) in folds:
-            yield checked.recipe, row
-        row += count
-
-
-def _rows_of(script: Script, recipe: Recipe, first: int) -> list[int]:
-    found = {
-        (pair.action.id, pair.object.id): first + number
-        for number, pair in enumerate(pair_objects(recipe))
-        if pair.object is not None
-    }
-    return [found.get((state.action, state.object), -1) for state in script.states]
 
 
 @dataclass(frozen=True)
@@ -191,11 +129,9 @@ def measure_fold(
     """
     chains = read_chains(dataset, pairs, [fold], model, processor)
     numbers = pairs.images.post[pairs.rows((), [fold])].unique()
-    pre, post = (_image_of(side, chains.rows) for side in (pairs.images.pre, pairs.images.post))
+    pre, post = (image_of(side, chains.rows) for side in (pairs.images.pre, pairs.images.post))
     features = features_of_images(model, pairs, torch.cat([numbers, pre[pre >= 0]]))
-    with torch.no_grad():
-        embeds = model.eval().get_image_embeds(post_features=features.look(numbers, model.device)).float().cpu()
-    candidates = Candidates(embeds, lambda rows: features.look(numbers[rows]))
+    candidates = embed_candidates(model, features, numbers)
     temperatures = torch.full((len(chains.states), 2), default_temperature(model))
     gold = {number: features.look(pre[number : number + 1])[0] for number in (pre >= 0).nonzero().flatten().tolist()}
     raw = {number: picture for number, picture in gold.items() if chains.states[number].before is None}
@@ -212,11 +148,6 @@ def measure_fold(
     depths = torch.tensor([min(chains.states[number].depth, DEEPEST) for number in known.tolist()])
     ranks = {way: rank_chances(imagined.chances[known], targets) for way, imagined in found.items()}
     return Measured(depths, ranks, [len(numbers)])
-
-
-def _image_of(images: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """The image of each row; -1 where the row is missing."""
-    return torch.where(rows >= 0, images[rows.clamp(min=0)], -1)
 
 
 def rank_chances(chances: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

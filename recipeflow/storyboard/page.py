@@ -24,13 +24,13 @@ from recipeflow.storyboard.strip import describe_certainty
 from storyboard_vrf import Panel
 
 TEMPLATES = Path(__file__).parent / "templates"
-COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 150, 44, 122, 32, 14
+COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 138, 42, 114, 32, 14
 """Pixels of the drawn graph."""
 
 SIDE = 320
 """The longest side of a picture on the page."""
 
-LONGEST = 9
+LONGEST = 8
 """Characters of a word in a box of the graph, full-width ones."""
 
 

@@ -10,9 +10,17 @@ from parsing_rfg import parse_recipes
 from processing_rfg import RecipeLike, RFGProcessor
 from recipeflow.download.downloading import PAGE_LIMIT
 from recipeflow.download.fetch import Fetcher, Manners
-from recipeflow.download.pages import Page, read_page
-from recipeflow.download.text import ingredient_line
-from recipeflow.errors import ReleaseProblem, StoryboardError, UsageError
+from recipeflow.download.pages import Page, decode_page, read_page
+from recipeflow.download.text import ingredient_line, step_label
+from recipeflow.errors import (
+    FetchError,
+    ForeignHostError,
+    PageError,
+    ReleaseProblem,
+    StoryboardError,
+    TooLargeError,
+    UsageError,
+)
 from recipeflow.parser.examples import check_language, read_words
 from recipeflow.parser.parse import Unread, annotate_recipe, read_plain
 from recipeflow.parser.runs import load_parser
@@ -23,6 +31,7 @@ from recipeflow.release.recipe_files import read_text
 
 Parser = tuple[RFGModel, RFGProcessor]
 WEB = ("http://", "https://")
+SAVE_TEXT = "save the recipe as a text file, and pass that"
 NEEDS_PARSER = (
     "expected a parser to read {what}, found none; pass --parser with the folder or name of one (from `vrf parser "
     "train`), or a recipe of an annotated release"
@@ -123,14 +132,41 @@ def _read_release(folder: Path, recipe_id: str, parser: Parser | None) -> ReadRe
 
 
 def _read_web(url: str, parser: Parser) -> ReadRecipe:
-    """One request, after robots.txt, as `vrf download` makes them."""
-    with Fetcher(Manners()) as fetcher:
-        page = read_page(fetcher.get(url, PAGE_LIMIT).decode("utf-8", "replace"), url)
-    return read_recipe_text(_page_lines(page), parser, page.title)
+    page = _fetch_page(url)
+    try:
+        return read_recipe_text(_page_lines(page, parser[0].config.language), parser, page.title.strip())
+    except StoryboardError as error:
+        raise StoryboardError(f"{url}: {error}") from error
 
 
-def _page_lines(page: Page) -> dict[str, list[str]]:
+def _fetch_page(url: str) -> Page:
+    """One request, after robots.txt, as `vrf download` makes them; somebody waits for it, so it gives up sooner."""
+    try:
+        with Fetcher(Manners(attempts=2)) as fetcher:
+            return read_page(decode_page(fetcher.get(url, PAGE_LIMIT)), url, SAVE_TEXT)
+    except PageError as error:
+        raise StoryboardError(str(error)) from error
+    except ForeignHostError as error:
+        raise StoryboardError(
+            f"expected a recipe at {url}, found a redirect to {error.host}; open the page in a browser, and pass the "
+            "URL that it ends at"
+        ) from error
+    except TooLargeError as error:
+        raise StoryboardError(
+            f"expected a page of at most {PAGE_LIMIT / 1e6:,.0f} MB at {url}, found more; {SAVE_TEXT}"
+        ) from error
+    except FetchError as error:
+        raise StoryboardError(f"{error}; check the URL, or {SAVE_TEXT}") from error
+
+
+def _page_lines(page: Page, language: str) -> dict[str, list[str]]:
+    """The text of a page in the form that parsers were trained on: Japanese releases number their instructions."""
+    is_numbered = language.partition("-")[0] == "ja"
+    orders = [number if step.order is None else step.order for number, step in enumerate(page.instructions, start=1)]
     return {
-        "ingredients": [ingredient_line(item) for item in page.ingredients],
-        "instructions": [step.body for step in page.instructions],
+        "ingredients": [ingredient_line(item).strip() for item in page.ingredients],
+        "instructions": [
+            f"{step_label(order)}.{step.body}" if is_numbered else step.body
+            for order, step in zip(orders, page.instructions, strict=True)
+        ],
     }

@@ -12,7 +12,10 @@ from recipeflow.drawing.palette import ACCENT, INK, LINE, PAPER, SOFT
 from recipeflow.storyboard.board import Storyboard, panel_picture
 from storyboard_vrf import Panel
 
-COLUMNS, GAP, MARGIN, TEXT, HEADING = 6, 18, 32, 96, 56
+COLUMNS, GAP, MARGIN, TEXT, HEADING = 6, 18, 32, 84, 56
+BAR = 4
+"""The height of the bar that shows a confidence."""
+
 TRUTH = PICTURE + 24
 """The height that the kitchen's own picture adds to a card."""
 
@@ -61,8 +64,12 @@ def _draw_panel(
     if board.truth:
         _draw_truth(sheet, (x, y), board.truth.get(panel.number))
         y += TRUTH
-    y = write(draw, (x, y + 8), shown[panel.action], ACCENT, 18)
-    y = write(draw, (x, y), shown[panel.object], INK, 18)
+    if panel.confidence is not None:
+        draw.rectangle((x, y + 5, x + PICTURE, y + 5 + BAR), fill=LINE)
+        draw.rectangle((x, y + 5, x + panel.confidence * PICTURE, y + 5 + BAR), fill=ACCENT if panel.sure else SOFT)
+    y = write(draw, (x, y + 12), shown[panel.action], ACCENT, 18)
+    is_result = board.recipe.entities[panel.state.object].tag == "Ac"
+    y = write(draw, (x, y), f"result of {shown[panel.object]}" if is_result else shown[panel.object], INK, 18)
     write(draw, (x, y + 2), describe_certainty(panel), SOFT, 14)
 
 

@@ -79,12 +79,12 @@ def find_package(folder: Path) -> tuple[Path, Path | None]:
     return folder, run
 
 
-def check_index(model: Path) -> None:
-    """Refuse a model that has no index to search in."""
+def check_index(model: Path, other_way: str = "") -> None:
+    """Refuse a model that has no index to search in; the error can name another way to do without."""
     if not (model / INDEX).is_file():
         raise SearchIndexError(
-            f"expected an index of candidates in {model}, found none; make one with `vrf index VRF --model {model}`, "
-            "or pass a dataset with --dataset"
+            f"expected an index of candidates in {model}, found none; make one with `vrf index VRF --model {model}`"
+            f"{other_way}"
         )
 
 

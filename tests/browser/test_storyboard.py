@@ -55,3 +55,30 @@ def test_every_picture_is_drawn_and_described(board):
     pictures = board.locator(".panel img")
     expect(pictures).to_have_count(6)
     assert all(pictures.evaluate_all("all => all.map(one => one.naturalWidth > 0 && one.alt !== '')"))
+
+
+def test_the_keyboard_walks_along_trails(board):
+    board.keyboard.press("Tab")
+    assert board.evaluate("document.activeElement.textContent").strip() == "きゅうり"
+    assert lit(board) == [1, 3, 6]
+    assert board.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    board.locator("#panel-3").focus()
+    assert lit(board) == [1, 3]  # itself and what it continues
+
+
+def test_the_page_fits_a_phone(board):
+    board.set_viewport_size({"width": 390, "height": 844})
+    assert board.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_the_page_is_dark_where_that_is_wanted(board):
+    brightness = """() => {
+        const [body, card] = ["body", ".panel"].map(name => getComputedStyle(document.querySelector(name)));
+        const mean = colour => colour.match(/[0-9.]+/g).slice(0, 3).map(Number).reduce((a, b) => a + b) / 3;
+        return [body.backgroundColor, card.backgroundColor, body.color].map(mean);
+    }"""
+    paper, card, ink = board.evaluate(brightness)
+    assert min(paper, card) > 200 and ink < 80
+    board.emulate_media(color_scheme="dark")
+    paper, card, ink = board.evaluate(brightness)
+    assert max(paper, card) < 80 and ink > 200

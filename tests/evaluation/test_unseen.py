@@ -21,6 +21,7 @@ from recipeflow.pairs.loading import load_pairs
 from recipeflow.training.runs import load_trained, start_training
 from recipeflow.training.settings import get_preset
 from retrieval_vrf import VRFCalibration
+from storyboard_vrf import PanelScale
 from tests.model_helpers import BACKBONE
 from tests.search.searching import own_cache  # noqa: F401  (autouse)
 
@@ -157,6 +158,8 @@ def test_calibration_takes_the_fold_that_was_held_out(kitchens):
     assert (kitchens.model / "calibration.png").read_bytes().startswith(b"\x89PNG")
     calibration = VRFCalibration.load(kitchens.model)
     assert calibration.scale(()).temperature == figures["temperature"]
+    assert figures["panels"]["measured"]["panels"] > 0
+    assert PanelScale.of(calibration) == PanelScale(**figures["panels"]["weights"]) != PanelScale()
     query = ("search", "--action", "切", "--object", "レタス", "--dataset", first)
     answers = json.loads(kitchens.vrf(*query, "--json").stdout)
     assert answers["sure"] == (answers["confidence"] >= calibration.scale(("image",)).min_confidence)
