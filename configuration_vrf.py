@@ -243,6 +243,8 @@ class VRFConfig(PreTrainedConfig):
         trained_on: The digest of that dataset, to recognise it; None if it was not recorded.
         tuning: Which setting was chosen for the dataset before training, on which of its folds, what was tried and how
             long that took; None if nothing was chosen.
+        feature_precision: The precision in which the features that it was trained on were computed; None for a model
+            that was trained on pixels, or if it was not recorded.
     """
 
     model_type = "vrf"
@@ -276,6 +278,7 @@ class VRFConfig(PreTrainedConfig):
     selected_on_fold: int | None = None
     trained_on: str | None = None
     tuning: dict[str, Any] | None = None
+    feature_precision: Literal["fp32", "bf16"] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Refuse unknown keys, which transformers would keep as attributes that nothing reads."""

@@ -1,19 +1,21 @@
-"""Atomic writes: a file or folder is complete or absent, even after a power loss; why one failed; cache folders."""
+"""Atomic writes: a file or folder is complete or absent, even after a power loss; why one failed; locks; caches."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import io
 import json
 import os
 import re
 import shutil
 import uuid
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from recipeflow.errors import OutputExistsError, SaveError, UsageError, VRFError, causes
 
@@ -254,6 +256,42 @@ def _advice(code: int | None) -> str:
     if code in NO_FOLDER:
         return "choose another place"
     return "if the disk is full, free some space, and run the same command again"
+
+
+def take_lock(path: Path, in_use: Callable[[str], VRFError]) -> IO[bytes]:
+    """Lock a file until it is closed or this process ends, however that ends; the file contains the process's id.
+
+    Args:
+        path: The file; created if missing.
+        in_use: The error to raise if another process has the lock, by that process's id.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    while True:
+        lock = path.open("ab")
+        if not lock_if_free(lock.fileno(), path.parent):
+            lock.close()
+            raise in_use(path.read_text(errors="replace").strip() or "unknown")
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(lock.fileno())):
+            break
+        lock.close()  # removed meanwhile by its last owner: the next process would lock another file
+    lock.truncate(0)
+    lock.write(str(os.getpid()).encode())
+    lock.flush()
+    return lock
+
+
+def lock_if_free(descriptor: int, folder: Path) -> bool:
+    """Lock an open file or folder, unless another process has locked it; the lock ends when it is closed."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:  # some network file systems have no locks, but can be written to
+        message = f"the file system of {folder} has no locks ({error.strerror})"
+        warnings.warn(f"{message}: make sure that no other process writes there", stacklevel=3)
+    return True
 
 
 def cache_folder(name: str) -> Path:

@@ -1,5 +1,7 @@
 """What several test modules share: the official annotations, and a small hand-made release."""
 
+import errno
+import fcntl
 import os
 import warnings
 from pathlib import Path
@@ -44,6 +46,16 @@ def english_corpus() -> Path:
 def release(tmp_path: Path) -> Path:
     """A fresh, valid release folder of three small recipes with text and frames, free to be damaged."""
     return make_release(tmp_path / "release")
+
+
+@pytest.fixture
+def without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that has no locks, as some that are shared over a network."""
+
+    def refuse(*arguments: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
 
 
 # On CI the same examples every time: a random find there would blame whoever pushed last.

@@ -16,7 +16,7 @@ from typing import Any, Self
 from recipeflow.annotate.content import notes_from_row, recipe_from_row, recipe_to_row, scheme_from_row
 from recipeflow.annotate.document import Note
 from recipeflow.annotate.naming import Naming, folder_of, free_key, names_before, read_names, write_names
-from recipeflow.annotate.schema import connect, has_log_file, remove_log_files, take_lock, translated
+from recipeflow.annotate.schema import connect, has_log_file, lock_database, remove_log_files, translated
 from recipeflow.errors import DamagedDatabaseError
 from recipeflow.release.recipe import Recipe
 from recipeflow.release.scheme import PAPER, Scheme
@@ -38,7 +38,7 @@ class Database:
 
     def __init__(self, path: str | Path, read_only: bool = False) -> None:
         self.path = Path(path)
-        self.lock_file = None if read_only else take_lock(self.path)
+        self.lock_file = None if read_only else lock_database(self.path)
         # A reader cannot remove the files that SQLite makes for it beside the database.
         self.leaves_files = read_only and not has_log_file(self.path)
         try:

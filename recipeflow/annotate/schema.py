@@ -7,8 +7,6 @@ cut. The log of operations can only grow; triggers refuse everything else.
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 import sqlite3
 from collections.abc import Generator
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import IO
 from urllib.parse import quote
 
 from recipeflow.errors import DamagedDatabaseError, DatabaseError, DatabaseInUseError, ForeignDatabaseError
+from recipeflow.files import take_lock
 
 APPLICATION = 0x56524641
 """``VRFA``, which identifies SQLite files of this kind."""
@@ -154,7 +153,7 @@ def _explain(reason: str) -> tuple[type[DatabaseError], str]:
     return DatabaseError, "nothing was saved; try again"
 
 
-def take_lock(path: Path) -> IO[bytes]:
+def lock_database(path: Path) -> IO[bytes]:
     """Lock a database for writing, until the returned file is closed or the process ends.
 
     Raises:
@@ -162,19 +161,15 @@ def take_lock(path: Path) -> IO[bytes]:
         DatabaseError: If the folder cannot be written to.
     """
     name = path.with_name(f"{path.name}-lock")
+
+    def in_use(owner: str) -> DatabaseInUseError:
+        return DatabaseInUseError(
+            f"expected to be the only process that writes to {path}, found process {owner}; use the pages it serves, "
+            "or stop it first"
+        )
+
     try:
-        lock = name.open("ab")
+        return take_lock(name, in_use)
     except OSError as error:
         message = f"expected to be able to write {name}, found: {error.strerror}; choose another --db"
         raise DatabaseError(message) from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        owner = name.read_text(errors="replace").strip() or "unknown"
-        message = f"expected to be the only process that writes to {path}, found process {owner}"
-        raise DatabaseInUseError(f"{message}; use the pages it serves, or stop it first") from None
-    lock.truncate(0)
-    lock.write(str(os.getpid()).encode())
-    lock.flush()
-    return lock

@@ -10,7 +10,6 @@ Every step can be killed. Running the same command again resumes, and fetches no
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Generator
@@ -42,7 +41,7 @@ from recipeflow.errors import (
     ServerBusyError,
     UsageError,
 )
-from recipeflow.files import cannot_write, write_json
+from recipeflow.files import cannot_write, lock_if_free, write_json
 from recipeflow.release import read_release
 from recipeflow.release.recipe import Recipe
 from recipeflow.release.recipe_files import TEXTS, recipe_folder
@@ -231,11 +230,10 @@ def _writing_to(out: Path) -> Generator[None]:
         out.mkdir(parents=True, exist_ok=True)
         folder = os.open(out, os.O_RDONLY)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not lock_if_free(folder, out):
+                raise UsageError(f"expected no other download into {out}, found one running; wait for it")
             yield
         finally:
             os.close(folder)
-    except BlockingIOError:
-        raise UsageError(f"expected no other download into {out}, found one running; wait for it") from None
     except OSError as error:
         raise cannot_write(error.filename or out, error) from error

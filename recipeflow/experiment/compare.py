@@ -26,6 +26,7 @@ OPTIMISTIC = (
     "Folds share most of their training data, so these p-values are optimistic: take a small one as an indication, "
     "and confirm it on another dataset."
 )
+UNTESTED = "One fold cannot be tested: compare experiments with more."
 PAPER_METRICS = ("recall_at_5", "median_rank")
 """The paper's two metrics, which fit on a terminal."""
 
@@ -60,9 +61,9 @@ class Comparison:
         return statistics.fmean(self.second) / first if first else None
 
     @property
-    def p_value(self) -> float:
-        """Of the exact two-sided sign-flip test over folds."""
-        return sign_flip_test(self.differences)
+    def p_value(self) -> float | None:
+        """Of the exact two-sided sign-flip test over folds; a single one cannot be tested."""
+        return sign_flip_test(self.differences) if len(self.folds) > 1 else None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -153,18 +154,21 @@ def comparison_table(comparisons: Sequence[Comparison], names: tuple[str, str]) 
     ]
     means = [[statistics.fmean(values) for values in (c.first, c.second, c.differences)] for c in comparisons]
     rows.append(("mean", *(text for mean in means for text in _cells(*mean))))
-    return Table(f"{second} against {first}, row {comparisons[0].row}, {len(folds)} folds", columns, rows)
+    number = f"{len(folds)} fold{'s' if len(folds) > 1 else ''}"
+    return Table(f"{second} against {first}, row {comparisons[0].row}, {number}", columns, rows)
 
 
 def comparison_notes(comparisons: Sequence[Comparison]) -> str:
     """Ratio and p-value of each metric, and how far to trust them."""
     parts = [
-        f"{METRICS[c.metric]} x {'—' if c.ratio is None else format(c.ratio, '.2f')}, p = {c.p_value:.3f}"
+        f"{METRICS[c.metric]} x {'—' if c.ratio is None else format(c.ratio, '.2f')}, "
+        f"p = {'–' if c.p_value is None else format(c.p_value, '.3f')}"
         + (" (lower is better)" if c.metric in LOWER_IS_BETTER else "")
         for c in comparisons
     ]
-    test = f"Exact two-sided sign-flip test over {len(comparisons[0].folds)} folds."
-    return f"{'; '.join(parts)}. {test} {OPTIMISTIC}"
+    folds = len(comparisons[0].folds)
+    test = f"Exact two-sided sign-flip test over {folds} folds. {OPTIMISTIC}" if folds > 1 else UNTESTED
+    return f"{'; '.join(parts)}. {test}"
 
 
 def _cells(first: float, second: float, difference: float) -> tuple[str, str, str]:

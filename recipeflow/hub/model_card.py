@@ -92,7 +92,7 @@ def make_model_card(
         picture=picture,
         results=_results(config, evidence, trained_on),
         calibration=_calibration(calibration),
-        training=_training(evidence),
+        training=_training(config, evidence),
         trained_on=trained_on,
         license=license,
         citation=CITATION,
@@ -205,9 +205,9 @@ def _own_table(config: VRFConfig, figures: Mapping[str, float]) -> Table:
     return Table(title, ("", "this model", "paper"), rows)
 
 
-def _training(evidence: Evidence) -> dict[str, str]:
+def _training(config: VRFConfig, evidence: Evidence) -> dict[str, str]:
     settings = evidence.training or (evidence.results["settings"]["training"] if evidence.results else {})
-    hidden = SHOWN_ELSEWHERE + WITHOUT_EFFECT
+    hidden = SHOWN_ELSEWHERE + WITHOUT_EFFECT + (("feature_precision",) if config.feature_precision else ())
     return {name.replace("_", " "): _spell(value) for name, value in settings.items() if name not in hidden}
 
 

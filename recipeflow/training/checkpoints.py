@@ -8,44 +8,52 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedType
 from safetensors import SafetensorError
 
-from recipeflow.errors import LaunchError, SaveError
+from recipeflow.errors import LaunchError
 from recipeflow.files import cannot_write, move_into_place, sync_files
-from recipeflow.machines.processes import decide_in_main, is_lost_process, raise_together, wait_for_everyone
+from recipeflow.machines.processes import decide_in_main, do_in_all, is_lost_process, raise_together
+from recipeflow.training.sharding import ShardedState
 
 PREFIX = "checkpoint-"
 
+WHOLE = "whole_state.pt"
+"""The file with the state of a sharded run, which only the main process writes and reads."""
+
 
 class Checkpoints:
-    """The checkpoints of one run, of which the last complete one counts."""
+    """The checkpoints of one run, of which the last complete one counts.
 
-    def __init__(self, folder: Path, accelerator: Accelerator) -> None:
+    Args:
+        folder: Of the run.
+        accelerator: Writes and reads the state of the run, except where that is sharded.
+        shards: The state of a sharded run.
+    """
+
+    def __init__(self, folder: Path, accelerator: Accelerator, shards: ShardedState | None = None) -> None:
         self.folder = folder
         self.accelerator = accelerator
+        self.shards = shards
 
     def save(self, step: int) -> None:
-        """Save accelerate's whole state; all processes call it, and if one cannot write, all raise its error."""
+        """Save the state of the run; all processes call it, and if one cannot write, all raise its error."""
         final = self.folder / f"{PREFIX}{step:08d}"
         aside = final.with_suffix(".partial")
         decide_in_main(lambda: shutil.rmtree(aside, ignore_errors=True))
-        failed = self._write(aside, final)
-        wait_for_everyone()  # the main process writes most of it, for as long as that takes
-        raise_together(failed)
-        decide_in_main(lambda: self._name(aside, final))
+        whole = None if self.shards is None else self.shards.gather()
 
-    def _write(self, aside: Path, final: Path) -> SaveError | None:
-        """Write this process's part, or return why that failed."""
-        try:
+        def write() -> None:
             with report_save_errors(final):
-                self.accelerator.save_state(str(aside))
-        except SaveError as error:
-            if self.accelerator.distributed_type == DistributedType.FSDP:
-                raise  # the others are waiting for shards, not for an answer: the launcher ends them
-            return error
-        return None
+                if whole is None:
+                    self.accelerator.save_state(str(aside))
+                elif self.accelerator.is_main_process:
+                    aside.mkdir()
+                    torch.save(whole, aside / WHOLE)
+
+        do_in_all(write)  # the main process writes most of it, for as long as that takes
+        decide_in_main(lambda: self._name(aside, final))
 
     def _name(self, aside: Path, final: Path) -> None:
         """Give a complete checkpoint its name once it is on the disk, and only then remove the older ones."""
@@ -73,8 +81,15 @@ class Checkpoints:
         if name is None:
             return False
         raise_together(None if (self.folder / name).is_dir() else self._unseen(name))
-        self.accelerator.load_state(str(self.folder / name))
+        self._load(self.folder / name)
         return True
+
+    def _load(self, folder: Path) -> None:
+        if self.shards is None:
+            self.accelerator.load_state(str(folder))
+            return
+        is_main = self.accelerator.is_main_process
+        self.shards.distribute(do_in_all(lambda: torch.load(folder / WHOLE, weights_only=True) if is_main else None))
 
     def _unseen(self, name: str) -> LaunchError:
         process = f"process {self.accelerator.process_index} on {socket.gethostname()}"

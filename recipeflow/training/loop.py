@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import torch
 from accelerate import Accelerator
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
-from accelerate.utils import LoggerType
+from accelerate.utils import DistributedType, LoggerType
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.lr_scheduler import LambdaLR
@@ -39,6 +39,7 @@ from recipeflow.training.output_folder import ClaimedFolder, FolderKind
 from recipeflow.training.recorded_settings import record_settings
 from recipeflow.training.saved_model import BEST, HISTORY, MODEL
 from recipeflow.training.settings import LoopConfig
+from recipeflow.training.sharding import ShardedState
 from recipeflow.training.stopping import SAVE, SIGNALS, CheckpointClock, catching_signals, read_with_wish
 
 Batch = TypeVar("Batch")
@@ -107,7 +108,6 @@ class TrainingLoop(ABC, Generic[Batch]):
         self.batches = batches
         self.steps = config.epochs * len(batches)
         self.state = TrainingState()
-        self.checkpoints = None if self.output is None else Checkpoints(self.output, self.accelerator)
         self.claim = None if self.output is None else claim or ClaimedFolder(self.output, self.kind)
         self.show_progress = show_progress
         self.interrupted = False
@@ -117,6 +117,7 @@ class TrainingLoop(ABC, Generic[Batch]):
         self._checkpoint_due = False
         self.trackers = trackers
         self._prepare(module)
+        self.checkpoints = self._make_checkpoints()
 
     # What a subclass defines.
 
@@ -184,6 +185,15 @@ class TrainingLoop(ABC, Generic[Batch]):
             self.wrapped.forward_sync_buffers = False
         self.schedule = schedule
         self.accelerator.register_for_checkpointing(self.schedule, self.state)
+
+    def _make_checkpoints(self) -> Checkpoints | None:
+        if self.output is None:
+            return None
+        if self.accelerator.distributed_type != DistributedType.FSDP:
+            return Checkpoints(self.output, self.accelerator)
+        scalers = [] if self.accelerator.scaler is None else [self.accelerator.scaler]  # of fp16
+        shards = ShardedState(self.wrapped, self.optimizer.optimizer, [self.schedule, self.state, *scalers])
+        return Checkpoints(self.output, self.accelerator, shards)
 
     def run(self, resume: bool = True) -> None:
         """Train to the end, from the last checkpoint if there is one, and write the model."""

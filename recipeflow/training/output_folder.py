@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +9,7 @@ from typing import IO
 
 from recipeflow.dataset.folder import MANIFEST
 from recipeflow.errors import FolderInUseError, OutputExistsError
-from recipeflow.files import cannot_write
+from recipeflow.files import cannot_write, take_lock
 
 FOREIGN = {"annotations.json": "a release", MANIFEST: "a built dataset", "config.json": "a saved model"}
 """What must not be mixed with results, by a file that marks it."""
@@ -64,35 +61,15 @@ class ClaimedFolder:
             self._check_content()
             self._made = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = self._open_lock()
+            self._lock = take_lock(self.folder / self.kind.lock, self._in_use)
         except OSError as error:
             raise cannot_write(self.folder, error) from error
 
-    def _open_lock(self) -> IO[bytes]:
-        path = self.folder / self.kind.lock
-        while True:
-            lock = path.open("ab")
-            self._take_lock(lock)
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(lock.fileno())):
-                return lock
-            lock.close()  # removed meanwhile by its last owner: the next process would lock another file
-
-    def _take_lock(self, lock: IO[bytes]) -> None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            owner = Path(lock.name).read_text(errors="replace").strip() or "unknown"
-            raise FolderInUseError(
-                f"expected no other `{self.kind.command}` running in {self.folder}, found process {owner}; wait until "
-                "it is done, or choose another --out"
-            ) from None
-        except OSError as error:  # some network file systems have no locks, but can be written to
-            message = f"the file system of {self.folder} has no locks ({error.strerror})"
-            warnings.warn(f"{message}: make sure that no other process writes there", stacklevel=3)
-        lock.truncate(0)
-        lock.write(str(os.getpid()).encode())
-        lock.flush()
+    def _in_use(self, owner: str) -> FolderInUseError:
+        return FolderInUseError(
+            f"expected no other `{self.kind.command}` running in {self.folder}, found process {owner}; wait until it "
+            "is done, or choose another --out"
+        )
 
     def _check_content(self) -> None:
         """Refuse a folder with other content."""

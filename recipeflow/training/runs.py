@@ -80,6 +80,7 @@ def prepare_run(
         use_image="image" in config.inputs,
         **config.model,
         held_out_fold=fold,
+        feature_precision=None if config.finetune else config.feature_precision,
         **fields,
     )
     model = VRFModel.from_backbone(model_config, weights)

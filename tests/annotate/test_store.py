@@ -186,6 +186,11 @@ def test_a_second_writer_is_refused_and_readers_are_welcome(store, path):
             reader.add_layer(Layer("carol"))
 
 
+def test_a_file_system_without_locks_is_reported(path, without_locks):
+    with pytest.warns(UserWarning, match=r"has no locks \(No locks available\): make sure that no other"):
+        Store(path).close()
+
+
 def test_the_lock_of_a_dead_process_is_gone(path):
     code = "import os, sys; from recipeflow.annotate.store import Store; Store(sys.argv[1]); os.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == -9

@@ -271,6 +271,11 @@ def test_two_downloads_into_one_folder(tmp_path, kitchen, site):
     assert site.seen == []
 
 
+def test_a_file_system_without_locks_is_reported(tmp_path, kitchen, site, without_locks):
+    with pytest.warns(UserWarning, match=r"has no locks \(No locks available\): make sure that no other"):
+        assert fetch(tmp_path / "out", kitchen, site).ok
+
+
 def test_folders_that_are_not_ours_to_write(tmp_path, kitchen, site):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/diary.txt").touch()

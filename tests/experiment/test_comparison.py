@@ -80,6 +80,16 @@ def test_the_command_says_that_its_test_is_optimistic(tmp_path, option):
     )
 
 
+def test_a_single_fold_has_no_p_value(tmp_path):
+    one, two = (write_results(tmp_path / name, {0: recall}) for name, recall in (("one", 70.0), ("two", 84.0)))
+    answer = vrf("compare", one, two, "--markdown")
+    assert "row both, 1 fold\n" in answer.stdout
+    assert "R@5 x 1.20, p = –;" in answer.stdout and "p = 1" not in answer.stdout
+    assert "One fold cannot be tested: compare experiments with more." in answer.stdout
+    assert "optimistic" not in answer.stdout
+    assert [c.as_dict()["p_value"] for c in compare_experiments(one, two)] == [None] * 4
+
+
 def test_what_cannot_be_compared_is_reported(tmp_path):
     one = write_results(tmp_path / "one", {0: 70.0})
     with pytest.raises(UsageError, match="same images and folds"):

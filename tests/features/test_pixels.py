@@ -5,11 +5,14 @@ import signal
 from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import timm
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from modeling_vrf import VRFModel
 from processing_vrf import VRFProcessor
@@ -68,6 +71,50 @@ def test_workers_make_the_same_pixels_and_leave_the_random_state_alone(pixels):
     assert torch.get_rng_state().equal(before)
     helped = list(replace(pixels, workers=1).augmented(steps, 0, 0))
     assert all(one.equal(other) for one, other in zip(alone, helped, strict=True))
+
+
+class Crossings(TorchDispatchMode):
+    """Counts what passes between the host and a device, for which torch's meta device stands. A read makes it wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent, self.read = 0, 0
+
+    def __torch_dispatch__(self, operation, types, arguments=(), options=None):
+        options = options or {}
+        tensors = [leaf for leaf in tree_leaves((arguments, options)) if isinstance(leaf, torch.Tensor)]
+        takes = {tensor.device.type for tensor in tensors}
+        is_number = operation is torch.ops.aten._local_scalar_dense.default
+        if "meta" in takes and (is_number or torch.device(options.get("device") or "meta").type == "cpu"):
+            self.read += 1
+            return 0 if is_number else torch.zeros_like(arguments[0], device="cpu")
+        result = operation(*arguments, **options)
+        self.sent += takes == {"cpu"} and isinstance(result, torch.Tensor) and result.is_meta
+        return result
+
+
+def test_a_step_sends_its_frames_at_once_and_reads_nothing_back(folder, pixels, tmp_path, monkeypatch):
+    """However many frames a batch has: a GPU would wait for each that is read by its number there."""
+    counted = []
+    for recipes in (2, 4):
+        trainer = make_trainer(folder, pixels, None, replace(CONFIG, recipes_per_batch=recipes))
+        monkeypatch.setattr(type(trainer.accelerator), "device", torch.device("meta"))
+        with Crossings() as crossings:
+            batch, images = next(trainer.load_epoch(0, done=0))
+        monkeypatch.undo()
+        assert images.is_meta and batch.post.is_meta
+        counted.append((len(images), crossings.sent, crossings.read))
+    (few, sent, read), (many, *again) = counted
+    assert many > few and [sent, read] == again and read == 0 and 0 < sent < few
+
+
+def test_features_are_read_back_once_per_batch(pixels):
+    """Those that evaluation of fine-tuning needs on the host."""
+    model = SimpleNamespace(device=torch.device("meta"), get_features=lambda images: images.mean((2, 3)))
+    with Crossings() as crossings:
+        features = pixels.features_of(model, torch.arange(40))
+    assert features.views.shape == (1, 40, 3)
+    assert (crossings.sent, crossings.read) == (2, 2)
 
 
 def test_plain_pixels_are_the_processors(pixels):

@@ -145,3 +145,10 @@ def test_commands_that_share_no_work_are_not_launched(command, data, tmp_path, m
     monkeypatch.setenv("WORLD_SIZE", "2")
     error = refusal(command, str(data / "vrf"))
     assert isinstance(error, LaunchError) and f"`vrf {command}` in one process, found 2" in str(error)
+
+
+def test_a_file_system_without_locks_is_reported(tmp_path, without_locks):
+    with pytest.warns(UserWarning, match=r"has no locks \(No locks available\): make sure that no other"):
+        claim = ClaimedFolder(tmp_path / "run", RUN)
+        claim.take()
+    claim.release()

@@ -131,10 +131,11 @@ def test_a_sharded_model_is_evaluated_as_the_saved_one(sharded_run):
     assert "recall_at_5" in history[0]
 
 
-def test_a_sharded_run_that_was_stopped_ends_with_the_same_weights(sharded_run, tmp_path):
-    stopped = run_script("sharded-SIGTERM@3:1", tmp_path / "run", processes=2)
+def test_a_sharded_run_that_was_stopped_ends_with_the_same_weights_however_slow_the_disk_is(sharded_run, tmp_path):
+    """The first process takes longer for a checkpoint than a collective operation of the others waits for it."""
+    stopped = run_script("sharded-slow-SIGTERM@3:1", tmp_path / "run", processes=2)
     assert stopped.returncode == 143 and checkpoints(tmp_path / "run") == ["checkpoint-00000005"], stopped.stderr
-    assert_same_weights(sharded_run, finish("sharded-train", tmp_path / "run"))
+    assert_same_weights(sharded_run, finish("sharded-slow-train", tmp_path / "run"))
 
 
 def test_two_processes_share_the_terms_of_a_large_batch(tmp_path, monkeypatch):
@@ -148,13 +149,11 @@ def test_two_processes_share_the_terms_of_a_large_batch(tmp_path, monkeypatch):
         torch.testing.assert_close(two["gradients"][name], gradient, rtol=1e-6, atol=1e-12)
 
 
-def test_a_full_disk_ends_a_sharded_run_without_a_hang(tmp_path):
-    """The others wait for shards of the first process, and notice that it ends."""
+def test_a_full_disk_ends_all_processes_of_a_sharded_run_with_that_message(tmp_path):
     ended = run_script("sharded-full-disk", tmp_path / "run", processes=2)
     assert ended.returncode == 1 and checkpoints(tmp_path / "run") == []
-    assert "SaveError: expected to be able to write" in ended.printed[0]
-    assert "LaunchError: expected all processes to work to the end" in ended.printed[1]
-    assert "Traceback" not in ended.stderr
+    for printed in ended.printed:
+        assert "SaveError: expected to be able to write" in printed and "Traceback" not in printed
 
 
 @pytest.mark.parametrize("frozen", [0, 1])

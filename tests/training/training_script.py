@@ -1,13 +1,14 @@
 """Trains a tiny model in a process of its own: ``python tests/training/training_script.py TASK OUT``.
 
 A task is ``train``, a fault on the way, or ``SIGNAL@STEP:PROCESS``, where only that process gets the signal after that
-step. ``sharded-`` in front trains with FSDP, as accelerate does it on GPUs.
+step. ``sharded-`` in front trains with FSDP, as accelerate does it on GPUs, and ``slow-`` on a slow disk.
 """
 
 import os
 import resource
 import signal
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from recipeflow.errors import StoppedError, VRFError
 from recipeflow.machines import silence, waiting
+from recipeflow.machines.processes import STEP_LIMIT
 from recipeflow.training import large_batch
 from recipeflow.training import trainer as trainer_module
 from recipeflow.training.loop import make_accelerator
@@ -39,6 +41,9 @@ BEST = replace(
     # Without dropout, which differs between processes, two of them compute what one does.
     model=PRESETS["best"].model | dict.fromkeys(("dropout", "feature_dropout", "image_dropout", "word_dropout"), 0.0),
 )
+
+LIMIT = 8
+"""Seconds that a collective operation may wait if the disk is slow; a busy machine may need some for a step."""
 
 
 class KilledTrainer(VRFTrainer):
@@ -126,6 +131,20 @@ def fill_the_disk() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
 
+def slow_down_the_disk() -> None:
+    """From now on to write or read a checkpoint takes longer than a collective operation may wait."""
+
+    def slowly(work):
+        def do(*arguments, **options):
+            if any(isinstance(argument, str | Path) for argument in arguments):  # and not a message to another process
+                time.sleep(LIMIT + 1)
+            return work(*arguments, **options)
+
+        return do
+
+    torch.save, torch.load = slowly(torch.save), slowly(torch.load)
+
+
 def main(task: str, output: Path) -> None:
     if task == "large-step":
         take_large_step(output)
@@ -136,6 +155,10 @@ def main(task: str, output: Path) -> None:
         take_step(output, sharded)
         return
     kind, config = VRFTrainer, BEST if sharded else CONFIG
+    is_slow = task.startswith("slow-")
+    task = task.removeprefix("slow-")
+    if is_slow:
+        os.environ[STEP_LIMIT] = str(LIMIT)
     if "@" in task:
         name, _, place = task.partition("@")
         kind = KilledTrainer
@@ -159,6 +182,8 @@ def main(task: str, output: Path) -> None:
         fill_the_disk()
     if sharded:
         trainer.evaluate()  # the first use of the shards
+    if is_slow and not is_second:
+        slow_down_the_disk()
     trainer.train()
     if sharded:
         weights = trainer.accelerator.get_state_dict(trainer.wrapped)
