@@ -155,9 +155,10 @@ def start_training(
         decide_in_main(lambda: refuse_finished(output))
         data = do_in_all(lambda: read_examples(release))
         tested = None if test is None else do_in_all(lambda: read_examples(test))
+        digests = {"release": data.digest(), "test": None if tested is None else tested.digest()}
+        check_same(lambda: digests)
         run = prepare_run(data, config, encoder, fold, test=tested, recipes=recipes, trained_on=data.digest())
-        origin = {"release": data.digest(), "held_out_fold": fold, "encoder": encoder}
-        origin |= {"test": None if tested is None else tested.digest()}
+        origin = digests | {"held_out_fold": fold, "encoder": encoder}
         trainer = ParserTrainer(
             run.model,
             run.processor,

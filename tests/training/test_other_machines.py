@@ -11,6 +11,7 @@ import torch
 
 from tests.building import all_files
 from tests.model_helpers import BACKBONE
+from tests.parser.reading import few_recipes
 from tests.search.searching import Table, make_table
 from tests.training.launching import run_vrf
 
@@ -75,6 +76,14 @@ def test_another_dataset(table, other, tmp_path):
         f"process 1 on {HOST} has image_pairs/train-00000-of-00001.parquet ",
     )
     assert not list(cache.rglob("*.rows")), "no feature was computed"
+
+
+def test_another_release_for_a_parser(tmp_path):
+    """It may have other words, and so a network of another size."""
+    releases = [few_recipes(tmp_path / str(count), count) for count in (12, 2)]
+    commands = [["parser", "train", release, "--out", tmp_path / "run"] for release in releases]
+    assert_refused(commands, f"process 1 on {HOST} has release '")
+    assert all_files(tmp_path / "run") == {}, "nothing was begun"
 
 
 def test_a_cache_that_is_not_shared(table, tmp_path):
