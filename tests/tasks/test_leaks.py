@@ -4,18 +4,28 @@ import io
 import json
 import math
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from PIL import Image
 
-from recipeflow.tasks.candidates import KINDS
+from recipeflow.dataset.build import build_dataset
+from recipeflow.dataset.recipes import DatasetSource
+from recipeflow.kitchen.cooking import devise_recipe
+from recipeflow.release import ReleaseInfo, ReleaseWriter
+from recipeflow.tasks.candidates import KINDS, TOO_ALIKE
+from recipeflow.tasks.folder import TasksFolder
 from recipeflow.tasks.frames import FrameStore
 from recipeflow.tasks.graph_tasks import dependency
+from recipeflow.tasks.looks import look_of
+from recipeflow.tasks.making import make_tasks
 from recipeflow.tasks.material import read_material
 from recipeflow.tasks.picture_tasks import state_choice
 from recipeflow.tasks.schema import TASKS
 from recipeflow.tasks.split import Split
+from tests.tasks.conftest import SIMULATED, draw_frame, write_kitchen
 from tests.tasks.reading import CHOICES, pictures_of, rows_of
 
 LETTERS = "ABCDE"
@@ -71,6 +81,57 @@ def test_text_candidates_differ_and_are_not_in_the_rest_of_the_question(task_set
         for choice in row["choices"]:
             assert sum(choice in other for other in row["choices"]) == 1
         assert not any(choice in row["object"] for choice in row["choices"] if len(choice) > 2)
+
+
+def bytes_with_captions(dataset):
+    """The encoded frames of a dataset in which its kitchen drew a caption."""
+    source = DatasetSource(dataset)
+    for recipe in [checked.recipe for checked in source.recipes()]:
+        film = devise_recipe(0, int(recipe.id.rpartition("-")[2])).film
+        captioned = {key.number for key in film.keys if key.caption}
+        yield from (source.picture(recipe, number) for number in recipe.used_frames if number in captioned)
+
+
+def test_no_question_shows_a_caption_that_names_the_action(dataset, task_sets):
+    captioned = set(bytes_with_captions(dataset))
+    assert len(captioned) > 50
+    for task in TASKS:
+        for row in rows_of(task_sets, task):
+            assert captioned.isdisjoint(pictures_of(row)), (task, row["id"])
+    assert TasksFolder(task_sets).manifest["captioned_frames"] == len(captioned)
+    assert f"names the action ({len(captioned)}) are in no question" in (task_sets / "README.md").read_text()
+
+
+def test_the_card_warns_where_captions_are_not_known(tmp_path):
+    """Elsewhere nobody recorded which frames have one, and a recipe that the kitchen would not make is like these."""
+    own = ReleaseInfo(source="own", licence="MIT", scheme=SIMULATED.scheme)
+    build_dataset(write_kitchen(tmp_path / "own", 10, own), tmp_path / "own-vrf")
+    with ReleaseWriter(tmp_path / "edited", SIMULATED) as writer:
+        for index in range(10):
+            recipe = devise_recipe(0, index).recipe
+            renamed = replace(recipe, title="もう一つのサラダ") if index == 3 else recipe
+            writer.add(renamed, {number: draw_frame(recipe.id, number) for number in recipe.used_frames})
+    build_dataset(tmp_path / "edited", tmp_path / "edited-vrf")
+    for name in ("own-vrf", "edited-vrf"):
+        made = make_tasks(tmp_path / name, tmp_path / f"{name}-tasks")
+        assert made.manifest["captioned_frames"] is None
+        assert "Captions are not known" in (made.folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_pictures_to_choose_from_look_more_alike_than_others_of_the_split(split, store):
+    """Otherwise the picture before would show which food it is about, and so the answer."""
+    rows = list(state_choice(split, store))
+    afters = [moment.after for material in split.materials for moment in material.moments if moment.is_complete]
+    looks = np.stack([look_of(store.image(digest)["bytes"]) for digest in dict.fromkeys(afters)])
+    inside = [spread(np.stack([look_of(cell["bytes"]) for cell in row["choices"]])) for row in rows]
+    assert np.mean(inside) < 0.95 * spread(looks)
+    assert min(inside) > TOO_ALIKE
+
+
+def spread(looks):
+    """The mean difference of two pictures."""
+    apart = np.sqrt(((looks[:, None] - looks[None]) ** 2).mean(2))
+    return apart.sum() / (len(looks) * (len(looks) - 1))
 
 
 def test_states_that_look_alike_are_never_offered_together(split, store):

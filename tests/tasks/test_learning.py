@@ -7,8 +7,8 @@ import torch
 
 from recipeflow.tasks.baselines.generator import TASK, GeneratorSettings, InstructionGenerator
 from recipeflow.tasks.baselines.retrieval import CHOICES, RetrievalAnswerer
-from recipeflow.tasks.baselines.views import Looks
 from recipeflow.tasks.folder import TasksFolder, pictures_of
+from recipeflow.tasks.looks import Looks
 
 
 def test_a_retrieval_model_answers_every_choice_about_pictures_and_nothing_else(task_sets, tiny_model):
