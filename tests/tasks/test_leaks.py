@@ -47,13 +47,20 @@ def cells_of(row):
     return [cell for value in row.values() for cell in (value if isinstance(value, list) else [value])]
 
 
+def is_chance(count, total, share):
+    """Whether a count is within four standard deviations of what chance gives."""
+    return abs(count - total * share) < 4 * math.sqrt(total * share * (1 - share))
+
+
 def test_pictures_have_no_names_and_no_hidden_words(task_sets):
+    seen = set()
     for task in TASKS:
-        for row in rows_of(task_sets, task, ["test"]):
+        for row in rows_of(task_sets, task):
             assert all(cell["path"] is None for cell in cells_of(row) if isinstance(cell, dict) and "path" in cell)
-            for picture in pictures_of(row)[:2]:
-                with Image.open(io.BytesIO(picture)) as image:
-                    assert not image.getexif() and "comment" not in image.info
+            seen.update(pictures_of(row))
+    for picture in seen:
+        with Image.open(io.BytesIO(picture)) as image:
+            assert not image.getexif() and "comment" not in image.info
 
 
 def test_ids_are_unique_and_say_nothing(task_sets):
@@ -61,8 +68,50 @@ def test_ids_are_unique_and_say_nothing(task_sets):
     ids = [row["id"] for _, row in rows]
     assert len(set(ids)) == len(ids)
     assert all(len(name) == 16 and int(name, 16) >= 0 for name in ids)
-    firsts = [row["id"][0] < "8" for _, row in rows if row["answer"] == "A"]
-    assert abs(sum(firsts) - len(firsts) / 2) < 4 * math.sqrt(len(firsts) / 4)
+    for answer in (*LETTERS, "yes", "no"):
+        low = [row["id"][-1] < "8" for _, row in rows if row["answer"] == answer]
+        assert len(low) > 100 and is_chance(sum(low), len(low), 0.5), answer
+
+
+def test_ids_and_the_order_of_rows_do_not_depend_on_the_answer(split, store):
+    """Asked again with other draws, the same questions have other answers, but the same places."""
+    first, second = (list(state_choice(replace(split, seed=seed), store)) for seed in (0, 1))
+    assert len(first) == len(second) and is_chance(
+        sum(one["answer"] == other["answer"] for one, other in zip(first, second, strict=True)), len(first), 0.2
+    )
+
+
+@pytest.mark.parametrize("task", CHOICES)
+def test_an_answer_says_nothing_about_the_next_one(task_sets, task):
+    answers = [row["answer"] for row in rows_of(task_sets, task, ["train"])]
+    same = sum(one == other for one, other in pairwise(answers))
+    assert is_chance(same, len(answers) - 1, 0.2)
+
+
+def test_the_right_picture_has_no_other_size_in_bytes_than_the_rest(task_sets):
+    rows = [(row["choices"], row["answer"]) for row in rows_of(task_sets, "state_choice")]
+    ways = (row for row in rows_of(task_sets, "same_change") if row["way"] == "picture")
+    rows += [(row["pictures"], row["answer"]) for row in ways]
+    for chosen in (max, min):
+        sizes = [[len(cell["bytes"]) for cell in cells] for cells, _ in rows]
+        right = [
+            each.index(chosen(each)) == LETTERS.index(answer) for each, (_, answer) in zip(sizes, rows, strict=True)
+        ]
+        assert is_chance(sum(right), len(right), 0.2), chosen
+
+
+def test_what_was_done_so_far_does_not_say_what_is_done_now(split, store):
+    for row in state_choice(split, store):
+        material = split.by_id[row["recipe_id"]]
+        asked = row["question"].partition("Before: <image 1>")[0]
+        done = asked.partition("Done so far:\n")[2].splitlines()
+        now = {
+            moment.line or 0
+            for moment in material.moments
+            if (moment.action, moment.object) == (row["action"], row["object"])
+        }
+        assert len(done) in now
+        assert done == [f"{number}. {line}" for number, line in enumerate(material.instructions[: len(done)], 1)]
 
 
 def test_no_picture_is_shown_twice_in_a_question(task_sets):
@@ -152,7 +201,7 @@ def test_every_place_is_the_answer_equally_often(task_sets, task):
     answers = Counter(row["answer"] for row in rows_of(task_sets, task))
     total = answers.total()
     assert set(answers) == set(LETTERS)
-    assert all(abs(count - total / 5) < 4 * math.sqrt(total * 0.16) for count in answers.values()), answers
+    assert all(is_chance(count, total, 0.2) for count in answers.values()), answers
 
 
 @pytest.mark.parametrize("task", CHOICES)
@@ -169,7 +218,7 @@ def test_the_answer_has_no_other_length_than_the_rest(task_sets):
     for task in ("action_choice", "missing_step"):
         rows = rows_of(task_sets, task)
         longest = sum(max(row["choices"], key=len) == row["choices"][LETTERS.index(row["answer"])] for row in rows)
-        assert abs(longest - len(rows) / 5) < 4 * math.sqrt(len(rows) * 0.16), task
+        assert is_chance(longest, len(rows), 0.2), task
 
 
 def test_yes_and_no_are_balanced_for_every_step_and_distance(task_sets):
@@ -192,13 +241,15 @@ def test_half_of_the_offered_ingredients_are_in_the_object(task_sets):
     rows = rows_of(task_sets, "ingredient_trace")
     assert all(2 * len(row["answer"]) == len(row["choices"]) == 2 * len(set(row["answer"])) for row in rows)
     firsts = sum(row["choices"][0] in row["answer"] for row in rows)
-    assert abs(firsts - len(rows) / 2) < 4 * math.sqrt(len(rows) / 4)
+    assert is_chance(firsts, len(rows), 0.5)
 
 
 def test_the_order_of_pictures_is_shuffled(task_sets):
     rows = rows_of(task_sets, "state_order")
     assert all(sorted(row["answer"]) == list("ABCDEF"[: len(row["pictures"])]) for row in rows)
-    assert sum(row["answer"][0] == "A" for row in rows) < len(rows) / 2
+    for place in (0, -1):
+        count = sum(row["answer"][place] == "A" for row in rows)
+        assert is_chance(count, len(rows), sum(1 / len(row["answer"]) for row in rows) / len(rows))
 
 
 def test_the_three_ways_show_no_picture_that_answers_another(task_sets):
@@ -209,6 +260,11 @@ def test_the_three_ways_show_no_picture_that_answers_another(task_sets):
         shown = {"state": ["after"], "picture": ["before"], "change": ["before", "after"]}[row["way"]]
         assert [name for name in ("before", "after") if row[name] is not None] == shown
         assert bool(row["pictures"]) == (row["way"] == "picture") != bool(row["choices"])
+    letters = defaultdict(dict)
+    for row in rows_of(task_sets, "same_change"):
+        letters[row["group"]][row["way"]] = row["answer"]
+    for one, other in (("state", "picture"), ("picture", "change"), ("state", "change")):
+        assert is_chance(sum(each[one] == each[other] for each in letters.values()), len(letters), 0.2)
 
 
 def test_writing_shows_no_words_of_the_answer_without_the_graph(task_sets):
