@@ -13,9 +13,10 @@ from PIL import Image
 
 from recipeflow.dataset.build import build_dataset
 from recipeflow.dataset.recipes import DatasetSource
+from recipeflow.errors import BrokenImageError
 from recipeflow.kitchen.cooking import devise_recipe
 from recipeflow.release import ReleaseInfo, ReleaseWriter
-from recipeflow.tasks.candidates import KINDS, TOO_ALIKE
+from recipeflow.tasks.candidates import KINDS, TOO_ALIKE, MomentPool
 from recipeflow.tasks.folder import TasksFolder
 from recipeflow.tasks.frames import FrameStore
 from recipeflow.tasks.graph_tasks import dependency
@@ -175,6 +176,15 @@ def test_pictures_to_choose_from_look_more_alike_than_others_of_the_split(split,
     inside = [spread(np.stack([look_of(cell["bytes"]) for cell in row["choices"]])) for row in rows]
     assert np.mean(inside) < 0.95 * spread(looks)
     assert min(inside) > TOO_ALIKE
+
+
+def test_a_damaged_picture_is_named(split, tmp_path):
+    store = FrameStore(tmp_path / "frames")
+    moments = [replace(split.materials[0].moments[0], after=store.add(data)) for data in (b"junk", b"")]
+    with pytest.raises(BrokenImageError, match=r"does not decode.*check the release") as caught:
+        MomentPool([], store).difference(*moments)
+    assert caught.value.recipe == moments[0].recipe
+    store.close()
 
 
 def spread(looks):
