@@ -151,6 +151,8 @@ class InstructionGenerator:
         texts = [" ".join(self.words(f"{row['answer']}\n{row['title'] or ''}\n{row['graph'] or ''}")) for row in rows]
         self.vocabulary = train_vocabulary([*texts, f"{START} {END} {LINE}"])
         self.written = self._spellings(rows)
+        # Segmented once: it would take longer than the steps themselves.
+        self._learned = {row["id"]: (self._known_words(row), self._target(row)) for row in rows}
         self.features.add(rows)
         torch.manual_seed(self.settings.seed)
         self.writer = Writer(self.settings, len(self.vocabulary), self.features.pairs(rows[0]).shape[1])
@@ -178,14 +180,18 @@ class InstructionGenerator:
     def _ids(self, words: Sequence[str]) -> torch.Tensor:
         return torch.tensor(self.vocabulary(" ".join(words))["input_ids"])
 
-    def _beginning(self, row: Row) -> torch.Tensor:
+    def _known_words(self, row: Row) -> torch.Tensor:
+        """The title and the graph, if it is given."""
         known = self.words(f"{row['title'] or ''}\n{row['graph'] or ''}")
-        return self.writer.begin(self.features.pairs(row), self._ids([*known[:LONGEST], START]))
+        return self._ids([*known[:LONGEST], START])
+
+    def _target(self, row: Row) -> torch.Tensor:
+        return self._ids([*self.words(row["answer"])[:LONGEST], END])
 
     def _loss(self, rows: Sequence[Row]) -> torch.Tensor:
         self.writer.train()
-        begun = [self._beginning(row) for row in rows]
-        targets = [self._ids([*self.words(row["answer"])[:LONGEST], END]) for row in rows]
+        words, targets = zip(*(self._learned[row["id"]] for row in rows), strict=True)
+        begun = [self.writer.begin(self.features.pairs(row), known) for row, known in zip(rows, words, strict=True)]
         embed = self.writer.decoder.transformer.wte
         inputs = [torch.cat([start, embed(target)]) for start, target in zip(begun, targets, strict=True)]
         labels = [
@@ -202,7 +208,7 @@ class InstructionGenerator:
     def write(self, row: Row) -> str:
         """The instructions of a recipe, word by word the most likely ones."""
         self.writer.eval()
-        start = self._beginning(row)[None]
+        start = self.writer.begin(self.features.pairs(row), self._known_words(row))[None]
         end, pad = (self.vocabulary.convert_tokens_to_ids(word) for word in (END, PAD))
         config = GenerationConfig(max_new_tokens=LONGEST, do_sample=False, eos_token_id=end, pad_token_id=pad)
         found = self.writer.decoder.generate(  # ty: ignore[invalid-argument-type] its protocol asks for a plain bool
