@@ -151,7 +151,7 @@ class InstructionGenerator:
         texts = [" ".join(self.words(f"{row['answer']}\n{row['title'] or ''}\n{row['graph'] or ''}")) for row in rows]
         self.vocabulary = train_vocabulary([*texts, f"{START} {END} {LINE}"])
         self.written = self._spellings(rows)
-        # Segmented once: it would take longer than the steps themselves.
+        # Segmented once, not again in every epoch.
         self._learned = {row["id"]: (self._known_words(row), self._target(row)) for row in rows}
         self.features.add(rows)
         torch.manual_seed(self.settings.seed)
