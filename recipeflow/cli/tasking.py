@@ -121,7 +121,8 @@ def baselines(
     A task of 1,000 questions whose candidates alone give more than 3 points over chance is named, with exit code 1.
 
     Beside them: the flows themselves (--dataset), the retrieval model (--model), and for writing the nearest training
-    instructions, the graph in words, and a decoder over frozen picture features (--generator).
+    instructions, the graph in words, and a decoder over frozen picture features (--generator). Its training resumes
+    after Ctrl-C, and is not repeated: OUT/generator.pt has what it learned.
 
     Example:  vrf baselines vrf-tasks --dataset vrf --model run/model --generator
     """
@@ -134,9 +135,11 @@ def baselines(
 
         models["retrieval_model"] = retrieval_answers(TasksFolder(folder), split, model)
     if generator:
-        from recipeflow.tasks.baselines.generator import generator_answers
+        from recipeflow.tasks.baselines.generator import CHECKPOINT, generator_answers
+        from recipeflow.tasks.baselines.picture_features import PictureFeatures
 
-        models["generator"] = generator_answers(TasksFolder(folder), split, backbone, weights)
+        features = PictureFeatures(backbone, weights)
+        models["generator"] = generator_answers(TasksFolder(folder), split, features, out / CHECKPOINT)
     found = run_baselines(folder, out, split=split, dataset=dataset, models=models)
     if as_json:
         typer.echo(json.dumps([each.as_dict() for each in found.results], ensure_ascii=False, indent=2))

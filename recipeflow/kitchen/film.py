@@ -52,6 +52,10 @@ class Film:
     keys: list[KeyFrame] = field(default_factory=list)
     changes: list[StateChange] = field(default_factory=list)
 
+    def caption_at(self, number: int) -> str | None:
+        """The caption of a frame: that of the key frame that it is, or that it leads up to."""
+        return next((key.caption for key in self.keys if key.number >= number), None)
+
 
 def shoot_film(plan: Plan, actions: Sequence[WrittenAction], rng: Random) -> Film:
     """Film every action of a recipe, object by object."""

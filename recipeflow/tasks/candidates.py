@@ -12,12 +12,23 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Protocol, TypeVar
 
+import numpy as np
+
+from recipeflow.errors import BrokenImageError
+from recipeflow.tasks.frames import FrameStore
+from recipeflow.tasks.looks import look_of
 from recipeflow.tasks.material import Material, Moment
 
 SIZE = 5
 LETTERS = "ABCDEFGHIJ"
 TRIES = 12
 """Random picks per place before the next kind of candidate is tried: the work per question stays bounded."""
+
+SAME_FOODS, SAME_CHANGE = 24, 12
+"""Random image pairs with the same foods, and with the same action, whose pictures are compared."""
+
+TOO_ALIKE = 0.03
+"""Pictures that differ less cannot be told apart, as two frames of a film that stands still (kitchens: over 0.05)."""
 
 NEAR = 2
 """Steps that two image pairs of a recipe may be apart to count as neighbours in time."""
@@ -57,11 +68,35 @@ def draw_set(
         fits: Whether an item may join a set. It must not matter which of them is asked about.
         rng: Draws.
     """
-    members = [first]
     wanted = [*kinds]
     rng.shuffle(wanted)
     # Alike ones twice before any other: in a small split, most picks do not fit.
-    for kind in (*wanted, *wanted, *["other_recipe"] * SIZE):
+    return _fill([first], pool, (*wanted, *wanted), fits, rng)
+
+
+def draw_lookalikes(first: Moment, pool: MomentPool, rng: Random) -> list[Moment] | None:
+    """Five candidates around a first one whose pictures look alike, as far as they can be told apart.
+
+    The picture before an action shows which food it is, and in which kitchen. Among candidates of other foods or from
+    other kitchens, that alone would find the answer.
+    """
+    members = [first]
+    for moment in pool.lookalikes(first, rng):
+        is_distinct = all(pool.difference(moment, other) > TOO_ALIKE for other in members)
+        if len(members) < SIZE and is_distinct and looks_fit(moment, members):
+            members.append(moment)
+    return _fill(members, pool, ("same_recipe",) * SIZE, looks_fit, rng)
+
+
+def _fill(
+    members: list[Item],
+    pool: Pool[Item],
+    kinds: Iterable[str],
+    fits: Callable[[Item, Sequence[Item]], bool],
+    rng: Random,
+) -> list[Item] | None:
+    """Add random items until there are five, of these kinds first, and bring them into random order."""
+    for kind in (*kinds, *["other_recipe"] * SIZE):
         if len(members) == SIZE:
             break
         found = pool.related(kind, members)
@@ -74,9 +109,16 @@ def draw_set(
 
 
 class MomentPool:
-    """The image pairs of one split with both pictures."""
+    """The image pairs of one split with both pictures.
 
-    def __init__(self, materials: Iterable[Material]) -> None:
+    Args:
+        materials: The recipes of the split.
+        store: Where their pictures are.
+    """
+
+    def __init__(self, materials: Iterable[Material], store: FrameStore) -> None:
+        self.store = store
+        self._looks: dict[str, np.ndarray] = {}
         self.all: list[Moment] = []
         self.by_recipe: defaultdict[str, list[Moment]] = defaultdict(list)
         self.by_foods: defaultdict[frozenset[str], list[Moment]] = defaultdict(list)
@@ -97,6 +139,28 @@ class MomentPool:
         if kind == "neighbour":
             return [other for other in self.by_recipe[first.recipe] if abs(other.step - first.step) <= NEAR]
         return self.by_recipe[first.recipe] if kind == "same_recipe" else self.all
+
+    def lookalikes(self, first: Moment, rng: Random) -> list[Moment]:
+        """Moments of the same recipe, and some of the same foods or with the same action, the most alike first."""
+        alike = ((self.by_foods[first.foods], SAME_FOODS), (self.by_change[first.state.change], SAME_CHANGE))
+        elsewhere = (found[rng.randrange(len(found))] for found, count in alike for _ in range(count))
+        related = dict.fromkeys((*self.by_recipe[first.recipe], *elsewhere))
+        return sorted(related, key=lambda other: self.difference(first, other))
+
+    def difference(self, one: Moment, other: Moment) -> float:
+        """How much two pictures after an action differ: 0 is not at all."""
+        return float(np.sqrt(((self._look(one) - self._look(other)) ** 2).mean()))
+
+    def _look(self, moment: Moment) -> np.ndarray:
+        picture = moment.after or ""
+        if picture not in self._looks:
+            try:
+                self._looks[picture] = look_of(self.store.image(picture)["bytes"])
+            except Exception as error:  # a damaged header can make Pillow's plugins raise nearly anything
+                message = f"expected a picture after {moment.action}, found one that does not decode ({error})"
+                hint = "check the release and build the dataset again"
+                raise BrokenImageError(message, recipe=moment.recipe, hint=hint) from error
+        return self._looks[picture]
 
 
 def relation(answer: Moment, other: Moment) -> str:

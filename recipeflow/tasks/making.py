@@ -176,6 +176,7 @@ def _manifest(
         "test_fold": test_fold,
         "recipes": dict(Counter(material.split for material in materials)),
         "has_images": any(moment.after or moment.before for m in materials for moment in m.moments),
+        "captioned_frames": _captioned(materials),
         "configs": {
             task: {
                 "rows": {split: count for split, count in counts.items() if count},
@@ -185,6 +186,12 @@ def _manifest(
         },
         "left_out": left_out,
     }
+
+
+def _captioned(materials: list[Material]) -> int | None:
+    """How many frames are in no question, because their caption names what is asked; ``None`` if that is not known."""
+    counts = [material.captioned for material in materials]
+    return None if None in counts else sum(count or 0 for count in counts)
 
 
 def _reason(task: str, split: str, materials: list[Material]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from recipeflow.errors import InvalidReleaseError
 from recipeflow.graph import ImagePair, pair_objects
 from recipeflow.graph.program import PASSES_ON, make_program
 from recipeflow.graph.tracing import find_carriers, follow_ingredients
+from recipeflow.kitchen.captions import captions_of
 from recipeflow.progress import progress_bar
 from recipeflow.release.recipe import Entity, Recipe
 from recipeflow.tasks.frames import FrameStore
@@ -90,6 +91,7 @@ class Material:
         steps: Its actions in reading order, numbered from 1; none without text.
         moments: Its image pairs that have an object and words.
         trails: For each ingredient, the positions in ``moments`` of its state trail.
+        captioned: How many of its frames are not shown, because they have a caption; ``None`` if that is not known.
     """
 
     recipe_id: str
@@ -100,6 +102,7 @@ class Material:
     steps: tuple[Step, ...]
     moments: tuple[Moment, ...]
     trails: Mapping[str, tuple[int, ...]]
+    captioned: int | None = None
 
     @property
     def has_text(self) -> bool:
@@ -126,6 +129,8 @@ def events_of(step: Step) -> Iterator[tuple[str, str]]:
 def read_material(dataset: Path, store: FrameStore, test_fold: int = 0) -> Iterator[Material]:
     """Stream the recipes of a built dataset; their frames go to the store.
 
+    A frame with a caption is left out: it names the action or the food that questions ask about.
+
     Raises:
         DatasetFolderError: If the dataset cannot be read.
         InvalidReleaseError: At the first recipe with a problem.
@@ -138,8 +143,11 @@ def read_material(dataset: Path, store: FrameStore, test_fold: int = 0) -> Itera
         if checked.recipe is None:
             raise InvalidReleaseError(checked.problems)
         recipe = checked.recipe
-        frames = {n: store.add(data) for n in recipe.used_frames if (data := source.picture(recipe, n)) is not None}
-        yield _Reader(recipe, is_simulated).read(split_of(folds[recipe.id], test_fold), frames)
+        captions = captions_of(recipe) if is_simulated else None
+        shown = [number for number in recipe.used_frames if number not in (captions or {})]
+        frames = {number: store.add(data) for number in shown if (data := source.picture(recipe, number)) is not None}
+        material = _Reader(recipe, is_simulated).read(split_of(folds[recipe.id], test_fold), frames)
+        yield replace(material, captioned=None if captions is None else len(captions))
 
 
 def split_of(fold: int, test_fold: int) -> str:

@@ -7,7 +7,15 @@ from random import Random
 from typing import Any
 
 from recipeflow.tasks import questions
-from recipeflow.tasks.candidates import LETTERS, MomentPool, changes_fit, draw_set, looks_fit, relation
+from recipeflow.tasks.candidates import (
+    LETTERS,
+    MomentPool,
+    changes_fit,
+    draw_lookalikes,
+    draw_set,
+    looks_fit,
+    relation,
+)
 from recipeflow.tasks.frames import FrameStore
 from recipeflow.tasks.material import Material, Moment
 from recipeflow.tasks.split import Split, common
@@ -16,9 +24,8 @@ Row = dict[str, Any]
 FEWEST, MOST = 4, 6
 """Pictures to bring into order."""
 
-ANOTHER_STATE = ("same_recipe", "neighbour", "same_recipe", "other_state", "other_object")
 ANOTHER_CHANGE = ("other_state", "other_state", "neighbour", "same_recipe", "other_state")
-"""What to look for; pictures of the same recipe have the same table, which then says nothing."""
+"""What to look for: as far as possible, actions that are done to the same object."""
 
 WAYS = ("state", "picture", "change")
 
@@ -33,10 +40,10 @@ def _labels(answer: Moment, members: Sequence[Moment]) -> Row:
 
 def state_choice(split: Split, store: FrameStore) -> Iterator[Row]:
     """One question per image pair, around which the candidates are drawn."""
-    pool = MomentPool(split.materials)
+    pool = MomentPool(split.materials, store)
     for first in _moments(split):
         rng = split.rng("state_choice", first.recipe, first.number)
-        members = draw_set(first, pool, ANOTHER_STATE, looks_fit, rng)
+        members = draw_lookalikes(first, pool, rng)
         if members is None:
             continue
         answer = rng.choice(members)
@@ -53,7 +60,7 @@ def state_choice(split: Split, store: FrameStore) -> Iterator[Row]:
 
 def action_choice(split: Split, store: FrameStore) -> Iterator[Row]:
     """The same with actions as candidates: as far as possible, those that are done to the same object."""
-    pool = MomentPool(split.materials)
+    pool = MomentPool(split.materials, store)
     for first in _moments(split):
         rng = split.rng("action_choice", first.recipe, first.number)
         members = draw_set(first, pool, ANOTHER_CHANGE, changes_fit, rng)
@@ -74,7 +81,7 @@ def action_choice(split: Split, store: FrameStore) -> Iterator[Row]:
 
 def same_change(split: Split, store: FrameStore) -> Iterator[Row]:
     """Three rows per action that has an image pair; they have one set of candidates, and share ``group``."""
-    pool = MomentPool(split.materials)
+    pool = MomentPool(split.materials, store)
     asked: set[tuple[str, int]] = set()
     for first in _moments(split):
         if (first.recipe, first.step) in asked:

@@ -11,9 +11,9 @@ from recipeflow.errors import UsageError
 from recipeflow.tasks.baselines.logit import choose, fit
 from recipeflow.tasks.baselines.running import run_baselines
 from recipeflow.tasks.baselines.shortcuts import SHORTCUTS, answer_rows
-from recipeflow.tasks.baselines.views import Looks
 from recipeflow.tasks.baselines.writers import from_graph
 from recipeflow.tasks.folder import TasksFolder
+from recipeflow.tasks.looks import Looks
 from recipeflow.tasks.making import make_tasks
 from tests.cli.commanding import vrf
 from tests.tasks.conftest import write_kitchen

@@ -175,6 +175,18 @@ def test_what_chrf_misses_is_measured():
     assert other["ingredients"].mean == 0 and other["chrF"].mean < 50
 
 
+def test_texts_that_share_nothing_with_the_right_one_score_zero():
+    """A draw of such texts only, which sacrebleu's own bootstrap cannot add up."""
+    texts = ["A", "卵を切り、茹でます。", "B"]
+    row = {"answer": texts[1], "steps": [], "ingredients": []}
+    rows = [row | {"recipe_id": str(number)} for number in range(3)]
+    found = score_texts(rows, texts, "ja")
+    assert found["chrF"].low == found["BLEU"].low == 0 < found["chrF"].mean < found["chrF"].high == 100
+    one = score_texts(rows[:1], texts[1:2], "ja")
+    assert one["chrF"] == (100, 100, 100) and one["BLEU"] == pytest.approx((100, 100, 100))
+    assert score_texts([rows[0] | {"answer": "Cut the egg."}], ["Cut the egg."], "en")["chrF"].mean == 100
+
+
 def test_the_page_is_one_file_with_pictures_and_answers(task_sets, tmp_path):
     one = write_predictions(tmp_path / "one.jsonl", task_sets, ["state_choice", "dependency"])
     two = write_predictions(tmp_path / "<two>.jsonl", task_sets, ["state_choice"], lambda *_: "A")

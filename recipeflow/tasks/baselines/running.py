@@ -14,9 +14,9 @@ from recipeflow.progress import progress_bar
 from recipeflow.tables import Table
 from recipeflow.tasks.baselines.shortcuts import SHORTCUTS, answer_rows, half_of
 from recipeflow.tasks.baselines.tracing import trace_answers
-from recipeflow.tasks.baselines.views import Looks
 from recipeflow.tasks.baselines.writers import WRITERS, write_answers
 from recipeflow.tasks.folder import TasksFolder
+from recipeflow.tasks.looks import Looks
 from recipeflow.tasks.schema import TASKS, WRITING
 from recipeflow.tasks.scoring.predictions import Predictions
 from recipeflow.tasks.scoring.results import Results, score

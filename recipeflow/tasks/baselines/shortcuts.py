@@ -19,9 +19,9 @@ import numpy as np
 
 from recipeflow.tasks.baselines import views
 from recipeflow.tasks.baselines.logit import choose, fit
-from recipeflow.tasks.baselines.views import Looks
 from recipeflow.tasks.candidates import LETTERS, SIZE
 from recipeflow.tasks.folder import pictures_of
+from recipeflow.tasks.looks import LOOK, Looks
 from recipeflow.tasks.schema import CHOICE, JOINT, ORDER, PATH, SET, TASKS
 
 Row = dict[str, Any]
@@ -119,7 +119,7 @@ def _picture_only(task: str, row: Row, looks: Looks) -> np.ndarray:
     shown = views.shown_vectors(task, row, looks)
     candidates = views.candidate_vectors(task, row, looks)
     if views.offers_pictures(task, row):
-        change = candidates[:, : views.LOOK] - shown[0]
+        change = candidates[:, :LOOK] - shown[0]
         return np.concatenate([change, np.abs(change), np.linalg.norm(change, axis=1, keepdims=True)], 1)
     seen = views.folded(shown[-1] - shown[0] if len(shown) > 1 else shown[0], 4 * FEW)
     return np.stack([views.crossed(seen, views.folded(candidate, 8 * FEW)) for candidate in candidates])

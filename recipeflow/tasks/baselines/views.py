@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Sequence
@@ -10,16 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from recipeflow.images import open_small
 from recipeflow.tasks.folder import pictures_of
+from recipeflow.tasks.looks import LOOK, Looks
 
 Row = dict[str, Any]
 WORDS = 256
 """Columns that parts of words are hashed into."""
-
-SIDE = 5
-LOOK = SIDE * SIDE * 3
-"""Numbers that a picture becomes: its colours in five by five fields."""
 
 OFFERED = re.compile(r"\nA\. .*", re.DOTALL)
 
@@ -31,20 +26,6 @@ def text_vector(text: str) -> np.ndarray:
         for start in range(len(text) - size + 1):
             found[zlib.crc32(text[start : start + size].encode()) % WORDS] += 1
     return found / max(float(np.linalg.norm(found)), 1e-6)
-
-
-class Looks:
-    """Pictures as vectors; each is decoded once."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, np.ndarray] = {}
-
-    def vector(self, data: bytes) -> np.ndarray:
-        key = hashlib.blake2b(data, digest_size=12).digest()
-        if key not in self._known:
-            small = open_small(data, (64, 64)).resize((SIDE, SIDE))
-            self._known[key] = np.asarray(small, np.float32).ravel() / 128 - 1
-        return self._known[key]
 
 
 def asked_text(row: Row) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from recipeflow.tasks.baselines import views
-from recipeflow.tasks.baselines.views import Looks
+from recipeflow.tasks.looks import Looks
 
 Row = dict[str, Any]
 WRITERS = ("random", "most_frequent", "question_only", "nearest_instruction", "template")

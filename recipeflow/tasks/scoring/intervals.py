@@ -22,14 +22,19 @@ class Interval(NamedTuple):
         return f"{self.mean:.1f} [{self.low:.1f}, {self.high:.1f}]"
 
 
+def draw_recipes(recipes: Sequence[str], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """For each value the number of its recipe, and for each draw with replacement how often each recipe is in it."""
+    names = {recipe: number for number, recipe in enumerate(dict.fromkeys(recipes))}
+    chances = np.full(len(names), 1 / len(names))
+    weights = np.random.default_rng(seed).multinomial(len(names), chances, size=DRAWS)
+    return np.array([names[recipe] for recipe in recipes]), weights
+
+
 def interval(values: Sequence[float], recipes: Sequence[str], seed: int = 0) -> Interval:
     """The mean of values from 0 to 1, and its interval if recipes are drawn with replacement."""
-    names = {recipe: number for number, recipe in enumerate(dict.fromkeys(recipes))}
-    places = np.array([names[recipe] for recipe in recipes])
-    sums = np.bincount(places, weights=np.array(values, float), minlength=len(names))
-    counts = np.bincount(places, minlength=len(names)).astype(float)
-    rng = np.random.default_rng(seed)
-    weights = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=DRAWS)
+    places, weights = draw_recipes(recipes, seed)
+    sums = np.bincount(places, weights=np.array(values, float))
+    counts = np.bincount(places).astype(float)
     means = (weights @ sums) / (weights @ counts)
     low, high = np.percentile(means, COVERED)
     return Interval(100 * float(sums.sum() / counts.sum()), 100 * float(low), 100 * float(high))

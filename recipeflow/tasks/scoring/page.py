@@ -76,6 +76,7 @@ def _cards(
                     (model.model, _show(model.answers.get(row["id"])), each.outcome, _meaning(each.outcome))
                     for model, each in zip(models, judged, strict=True)
                 ],
+                "found": [(model.model, each.outcome) for model, each in zip(models, judged, strict=True)],
                 "outcomes": sorted({each.outcome for each in judged}),
             }
 

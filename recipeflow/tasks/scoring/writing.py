@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from recipeflow.language.segmentation import load_segmenter
-from recipeflow.tasks.scoring.intervals import DRAWS, Interval, interval
+from recipeflow.tasks.scoring.intervals import COVERED, Interval, draw_recipes, interval
 from segmentation_rfg import is_spaced
 
 Row = dict[str, Any]
@@ -16,7 +18,7 @@ Spotter = Callable[[str], list[str]]
 
 
 def score_texts(rows: Sequence[Row], texts: Sequence[str], language: str) -> dict[str, Interval]:
-    """Every metric in percent with its interval; each row is a recipe, so that rows are drawn.
+    """Every metric in percent with its interval by recipe.
 
     Args:
         rows: Questions of ``instruction_writing``.
@@ -34,8 +36,8 @@ def score_texts(rows: Sequence[Row], texts: Sequence[str], language: str) -> dic
     orders = [broken_orders(row, text) for row, text in zip(rows, texts, strict=True)]
     known = [number for number, share in enumerate(orders) if share is not None]
     found = {
-        "chrF": _chrf(texts, references),
-        "BLEU": _bleu(texts, references, language),
+        "chrF": _chrf(texts, references, recipes),
+        "BLEU": _bleu(texts, references, recipes, language),
         "verbs": interval(verbs, recipes),
         "ingredients": interval(foods, recipes),
     }
@@ -44,35 +46,40 @@ def score_texts(rows: Sequence[Row], texts: Sequence[str], language: str) -> dic
     return found
 
 
-def _chrf(texts: Sequence[str], references: Sequence[str]) -> Interval:
+def _chrf(texts: Sequence[str], references: Sequence[str], recipes: Sequence[str]) -> Interval:
     from sacrebleu.metrics import CHRF
 
-    return _with_interval(CHRF(), texts, references)
+    return _with_interval(CHRF(), texts, references, recipes)
 
 
-def _bleu(texts: Sequence[str], references: Sequence[str], language: str) -> Interval:
+def _bleu(texts: Sequence[str], references: Sequence[str], recipes: Sequence[str], language: str) -> Interval:
     """BLEU over words: those of the project's segmenter for Japanese, and sacrebleu's own for spaced languages."""
     from sacrebleu.metrics import BLEU
 
     if is_spaced(language):
-        return _with_interval(BLEU(), texts, references)
+        return _with_interval(BLEU(), texts, references, recipes)
     split = load_segmenter()
     words = [[_spaced(text, split) for text in side] for side in (texts, references)]
-    return _with_interval(BLEU(tokenize="none", force=True), *words)
+    return _with_interval(BLEU(tokenize="none", force=True), *words, recipes)
 
 
 def _spaced(text: str, split: Callable[[str], list[str]]) -> str:
     return " ".join(word for line in text.split() for word in split(line))
 
 
-def _with_interval(metric: Any, texts: Sequence[str], references: Sequence[str]) -> Interval:
-    if len(texts) < 2:  # nothing to draw from
-        score = metric.corpus_score(list(texts), [list(references)]).score
-        return Interval(score, score, score)
-    found = metric.corpus_score(list(texts), [list(references)], n_bootstrap=DRAWS)
-    # sacrebleu has no other name for them; its interval is symmetric, and may leave the scale.
-    mean, half = found._mean, found._ci
-    return Interval(float(found.score), max(float(mean - half), 0.0), min(float(mean + half), 100.0))
+def _with_interval(metric: Any, texts: Sequence[str], references: Sequence[str], recipes: Sequence[str]) -> Interval:
+    """The score of the whole, and of draws of recipes.
+
+    sacrebleu's own bootstrap draws texts, and fails where a draw scores 0; its counts per text have no public name.
+    """
+    counts = np.array(metric._extract_corpus_statistics(list(texts), [list(references)]))
+    places, weights = draw_recipes(recipes)
+    by_recipe = np.zeros((weights.shape[1], counts.shape[1]), int)
+    np.add.at(by_recipe, places, counts)
+    drawn = [metric._compute_score_from_stats(total.tolist()).score for total in weights @ by_recipe]
+    low, high = np.percentile(np.array(drawn, float), COVERED)
+    score = metric.corpus_score(list(texts), [list(references)]).score
+    return Interval(float(score), float(low), float(high))
 
 
 def make_spotter(words: Iterable[str], language: str) -> Spotter:
