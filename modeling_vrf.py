@@ -23,14 +23,14 @@ from transformers import BatchFeature, TimmWrapperConfig, TimmWrapperModel
 from transformers.utils import ModelOutput, can_return_tuple, logging
 
 try:
-    from .configuration_vrf import HUB_WEIGHTS, VRFConfig, read_backbone_weights
+    from .configuration_vrf import HUB_WEIGHTS, ImageFeatures, VRFConfig, read_backbone_weights
     from .package_vrf import VRFPackage
     from .processing_vrf import VRFProcessor
     from .residual_vrf import VRFAppearance, VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
-    from configuration_vrf import HUB_WEIGHTS, VRFConfig, read_backbone_weights
+    from configuration_vrf import HUB_WEIGHTS, ImageFeatures, VRFConfig, read_backbone_weights
     from package_vrf import VRFPackage
     from processing_vrf import VRFProcessor
     from residual_vrf import VRFAppearance, VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
@@ -288,6 +288,21 @@ def _negative_weights(
     return torch.zeros_like(distance).scatter(1, chosen.to(distance.device), 1.0) * different
 
 
+def read_backbone(
+    backbone: TimmWrapperModel, pixel_values: torch.Tensor, image_features: ImageFeatures
+) -> torch.Tensor:
+    """The features of a batch of images, of the kind that `VRFConfig.image_features` names, in one forward pass."""
+    if image_features == "pooled":
+        return backbone(pixel_values).pooler_output
+    seen = backbone(pixel_values, output_hidden_states=True)
+    parts = [seen.pooler_output.float()]
+    for stage in seen.hidden_states:
+        # In full precision, as large maps have large sums; the small number keeps the gradient of the root finite.
+        variance, mean = torch.var_mean(stage.float().flatten(2), dim=2, correction=0)
+        parts += [mean, (variance + 1e-6).sqrt()]
+    return torch.cat([normalize(part, dim=-1) for part in parts], dim=-1).to(seen.pooler_output.dtype)
+
+
 ENCODERS = {
     "paper": (VRFTextEncoder, VRFQueryEncoder, VRFImageEncoder),
     "residual": (VRFWordMean, VRFResidualQueryEncoder, VRFResidualImageEncoder),
@@ -400,13 +415,17 @@ class VRFModel(VRFPreTrainedModel):
         self.backbone.timm_model.set_grad_checkpointing(enable)
 
     def get_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
-        """Run the backbone alone; its features replace the pixels in all other methods, and can be kept."""
+        """Run the backbone alone; its features replace the pixels in all other methods, and can be kept.
+
+        Pixels of several views, images x views x 3 x height x width, give the mean of their features.
+        """
         if self.backbone.device.type == "meta":
             raise ValueError(
                 "expected the backbone in memory to read pixels, found it offloaded, and transformers cannot run a "
                 "timm network that way; raise max_memory, or pass features of the images"
             )
-        return self.backbone(pixel_values).pooler_output
+        features = read_backbone(self.backbone, pixel_values.flatten(0, -4), self.config.image_features)
+        return features if pixel_values.ndim == 4 else features.unflatten(0, pixel_values.shape[:2]).mean(1)
 
     def get_query_embeds(
         self,
@@ -646,7 +665,7 @@ class VRFModel(VRFPreTrainedModel):
             _check_images(f"{side}_features", features, 2, self.image_encoder.hidden.in_features)
             return features.to(self.dtype)
         if pixels is not None and features is None:
-            _check_images(f"{side}_pixel_values", pixels, 4, 3)
+            _check_images(f"{side}_pixel_values", pixels[:, 0] if pixels.ndim == 5 else pixels, 4, 3)
             return self.get_features(pixels)
         found = "neither" if pixels is None else "both"
         raise ValueError(
@@ -753,5 +772,6 @@ __all__ = [
     "VRFPreTrainedModel",
     "batch_loss",
     "contrastive_loss",
+    "read_backbone",
     "triplet_loss",
 ]

@@ -5,7 +5,7 @@ This file is saved with every model and imports nothing from the project.
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -29,6 +29,25 @@ except ImportError:
     from vocabulary_hub import PAD, UNKNOWN, train_vocabulary
     from words_vrf import Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 
+CLOSER = 0.8
+"""The share of width and height that a closer view shows."""
+
+
+def _crop(image: Image.Image, corner: int) -> Image.Image:
+    """The upper left (0) or lower right (1) of a picture."""
+    left, top = (round(corner * side * (1 - CLOSER)) for side in image.size)
+    width, height = (max(1, round(side * CLOSER)) for side in image.size)
+    return image.crop((left, top, min(image.width, left + width), min(image.height, top + height)))
+
+
+VIEWS: dict[str, Callable[[Image.Image], Image.Image]] = {
+    "centre": lambda image: image,
+    "flip": ImageOps.mirror,
+    "upper left": lambda image: _crop(image, 0),
+    "lower right": lambda image: _crop(image, 1),
+}
+"""Several views of one picture, made before the backbone's own transform; the centre is the unchanged picture."""
+
 Phrase = str | Sequence[str]
 ImageLike = Image.Image | str | PathLike | np.ndarray | torch.Tensor
 
@@ -46,7 +65,13 @@ class VRFProcessor(ProcessorMixin):
         data_config: The transform of the images (size, crop, interpolation, mean and standard deviation) that the
             backbone's weights need, in timm's terms.
         word_forms: Dictionary forms and readings of the words, as `from_phrases` finds them.
+
+    Attributes:
+        views: How many of `VIEWS` to make of an image, from the first on: with more than one, pixels have a row per
+            image and view, and the model uses the mean of their features. An index sets it to that of its candidates.
     """
+
+    views = 1
 
     def __init__(
         self,
@@ -231,11 +256,13 @@ class VRFProcessor(ProcessorMixin):
         return padded, pad_sequence(roles, batch_first=True)
 
     def _pixels(self, images: list[Image.Image | None]) -> torch.Tensor:
-        pixels = torch.zeros(len(images), *self.data_config["input_size"])
-        present = [row for row, image in enumerate(images) if image is not None]
+        pixels = torch.zeros(len(images), self.views, *self.data_config["input_size"])
+        makers = list(VIEWS.values())[: self.views]
+        present = {row: image for row, image in enumerate(images) if image is not None}
         if present:
-            pixels[present] = self.image_processor([images[row] for row in present])["pixel_values"]
-        return pixels
+            views = [make(image) for image in present.values() for make in makers]
+            pixels[[*present]] = self.image_processor(views)["pixel_values"].unflatten(0, (-1, self.views))
+        return pixels if self.views > 1 else pixels[:, 0]
 
 
 def _count_texts(phrases: Iterable[Phrase] | Mapping[Any, int]) -> Counter[str]:

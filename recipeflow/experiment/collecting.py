@@ -65,6 +65,7 @@ def collect_results(done: JobResults, settings: dict[str, Any], pairs: Pairs, so
         )
     return {
         "settings": settings,
+        "questions": pairs.questions_digest(),
         "versions": {"recipeflow": recipeflow.__version__} | {name: version(name) for name in LIBRARIES},
         "metrics": list(RetrievalMetrics.__dataclass_fields__),
         "source": source,

@@ -99,12 +99,15 @@ def compare_experiments(first: str | Path, second: str | Path, row: str = "both"
         UsageError: If they are not of the same images, or have no fold of this row in common.
     """
     results = [read_results(path) for path in (first, second)]
-    one, other = (result["settings"] for result in results)
-    for key, meaning in (("data", "images and folds"), ("inner", "way of holding folds out")):
-        if one.get(key, False) != other.get(key, False):
+    # Results of earlier versions have only a digest that includes the features.
+    known = all("questions" in result for result in results)
+    asked = [result["questions"] if known else result["settings"].get("data") for result in results]
+    held_out = [result["settings"].get("inner", False) for result in results]
+    for found, meaning in ((asked, "images and folds"), (held_out, "way of holding folds out")):
+        if found[0] != found[1]:
             raise UsageError(
                 f"expected two experiments with the same {meaning}, found different ones in {second} and {first}; "
-                "run both on one dataset with one backbone"
+                "run both on one dataset"
             )
     folds = [_folds_of(result, row, path) for result, path in zip(results, (first, second), strict=True)]
     common = sorted(folds[0].keys() & folds[1].keys(), key=int)

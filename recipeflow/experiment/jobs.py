@@ -79,6 +79,7 @@ class Experiment:
             cache=self.cache,
             precision=self.config.feature_precision,
             views=self.config.views,
+            image_features=self.config.image_features,
             cluster=cluster,
         )
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,11 +28,12 @@ from huggingface_hub.errors import StrictDataclassError
 from PIL import Image, ImageOps
 from torch.nn.functional import cosine_similarity, pad
 
-from configuration_vrf import VRFConfig, weights_digest
-from modeling_vrf import VRFModel
+from configuration_vrf import ImageFeatures, VRFConfig, weights_digest
+from modeling_vrf import VRFModel, read_backbone
+from processing_vrf import VIEWS
 from recipeflow.dataset.frames import Frame
 from recipeflow.errors import BackboneError, BrokenImageError
-from recipeflow.features.views import CENTRE, VIEWS
+from recipeflow.features.views import CENTRE
 from recipeflow.images import FORMATS
 from recipeflow.machines.processes import available_cores
 
@@ -72,14 +74,18 @@ class FrozenBackbone:
         backbone: Its timm name.
         weights: As for `VRFModel.from_backbone`.
         device: Where to compute.
+        image_features: What to read from it, as in `VRFConfig`.
 
     Raises:
         BackboneError: If there is no such backbone, or its weights are unavailable.
     """
 
-    def __init__(self, backbone: str, weights: str | Path, device: torch.device) -> None:
+    def __init__(
+        self, backbone: str, weights: str | Path, device: torch.device, image_features: ImageFeatures = "pooled"
+    ) -> None:
         try:
-            model = VRFModel.from_backbone(VRFConfig(backbone=backbone), weights)
+            config = VRFConfig(backbone=backbone, image_features=image_features)
+            model = VRFModel.from_backbone(config, weights)
         except (OSError, ValueError, StrictDataclassError) as error:
             raise BackboneError(str(error)) from error
         self.device = device
@@ -89,18 +95,21 @@ class FrozenBackbone:
         self.feature_dim: int = model.config.feature_dim
         self.weights_sha256 = weights_digest(model.backbone)
         self.network = model.backbone.eval().requires_grad_(False).to(device, memory_format=torch.channels_last)
-        self._forward = self.network.forward
+        self._plain = partial(read_backbone, self.network, image_features=image_features)
+        self._forward: Callable[[torch.Tensor], torch.Tensor] = self._plain
         self._fixed_size: int | None = None
-        config = transform_config(backbone)
+        transform = transform_config(backbone)
         # With timm's prefetcher setting images stay bytes: they are normalised per batch, which costs less.
-        self._transform = timm.data.create_transform(**config, is_training=False, use_prefetcher=True)
-        self._mean, self._std = (torch.tensor(config[name], device=device).view(3, 1, 1) for name in ("mean", "std"))
+        self._transform = timm.data.create_transform(**transform, is_training=False, use_prefetcher=True)
+        self._mean, self._std = (
+            torch.tensor(transform[name], device=device).view(3, 1, 1) for name in ("mean", "std")
+        )
         # On a CPU each lane has its own core; there is only one accelerator.
         self._turn = nullcontext() if device.type == "cpu" else threading.Lock()
 
     def compile(self, batch_size: int) -> None:
         """Speed up the network with torch.compile, for batches of one size; smaller ones are padded."""
-        self._forward = torch.compile(self.network.forward, dynamic=False)
+        self._forward = torch.compile(self._plain, dynamic=False)
         self._fixed_size = batch_size
 
     def pixels(self, frames: Sequence[Frame]) -> torch.Tensor:
@@ -117,7 +126,7 @@ class FrozenBackbone:
 
     def similarity(self, batches: Sequence[torch.Tensor]) -> float:
         """The lowest cosine similarity of any of these images' features with plain fp32."""
-        features = ((self.features(pixels), self._run(self.network.forward, pixels, "fp32")) for pixels in batches)
+        features = ((self.features(pixels), self._run(self._plain, pixels, "fp32")) for pixels in batches)
         return min(cosine_similarity(*pair).min().item() for pair in features)
 
     @torch.inference_mode()
@@ -126,7 +135,7 @@ class FrozenBackbone:
             # The same steps as in the processor's transform, so that no bit differs.
             scaled = pixels.to(self.device).to(torch.float32, memory_format=torch.channels_last).div_(255)
             try:
-                return forward(scaled.sub_(self._mean).div_(self._std)).pooler_output.float().cpu()
+                return forward(scaled.sub_(self._mean).div_(self._std)).float().cpu()
             except torch._dynamo.exc.TorchDynamoException as error:  # ty: ignore[possibly-missing-submodule] loaded late
                 raise BackboneError(
                     f"expected torch.compile to compile the network, found: {error}; omit --compile"

@@ -57,7 +57,7 @@ class CacheKey:
         backbone: Its timm name.
         weights: Their origin, as in the model's config.
         precision: ``"fp32"`` or ``"bf16"``.
-        transform: How an encoded frame becomes pixels.
+        transform: How an encoded frame becomes pixels, and what is read from the backbone, if not its last layer.
     """
 
     backbone: str

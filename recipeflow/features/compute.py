@@ -23,6 +23,7 @@ from typing import Any
 import torch
 from accelerate import PartialState
 
+from configuration_vrf import ImageFeatures
 from recipeflow.dataset.folder import PAIRS, DatasetFolder
 from recipeflow.dataset.frames import FrameIndex, read_indexed_frames
 from recipeflow.dataset.opening import DatasetSource, open_dataset
@@ -62,6 +63,7 @@ def compute_features(
     precision: str = DEFAULT_PRECISION,
     compile: bool = False,
     views: int = 1,
+    image_features: ImageFeatures = "pooled",
     device: torch.device | None = None,
     announce: Callable[[str], None] = lambda line: None,
     cluster: RayCluster | None = None,
@@ -83,6 +85,7 @@ def compute_features(
             saved 15 % per frame, so it pays off above about 10,000 frames.
         views: How many views of each frame to compute: 1, 2 (with its mirror image) or 4 (with two closer crops as
             well). Each is cached separately, so only new ones are computed.
+        image_features: What to read from the network, as in `VRFConfig`; each kind has its own cache.
         device: Where to compute; by default where this process runs, on the accelerator if there is one.
         announce: Called with lines on what was found, chosen and done.
         cluster: Compute missing features on this cluster, whose nodes have the dataset.
@@ -97,18 +100,21 @@ def compute_features(
     state = join_processes()
     device = device or device_of(state)
     root = Path(cache or cache_folder("features"))
-    folder, origin = _agree(dataset, backbone, weights, root, {"precision": precision, "views": views})
+    folder, origin = _agree(
+        dataset, backbone, weights, root, {"precision": precision, "views": views, "features": image_features}
+    )
     job = _Job(
         dataset=folder,
         backbone=backbone,
         weights=weights,
-        caches=open_caches(root, backbone, origin, precision),
+        caches=open_caches(root, backbone, origin, precision, image_features),
         batch_size=batch_size or (64 if device.type != "cpu" or (cluster and cluster.has_gpus) else 4),
         compile=compile,
         announce=announce if state.is_main_process else lambda line: None,
         state=state,
         device=device,
         cluster=cluster,
+        image_features=image_features,
     )
     names = first_views(views)
     plan = decide_in_main(lambda: make_plan(job.dataset, job.caches, names, job.lookups, job.announce))
@@ -124,7 +130,7 @@ def compute_features(
         seconds=time.perf_counter() - started,
     )
     pre, post = torch.from_numpy(plan.index.pre), torch.from_numpy(plan.index.post)
-    return FeatureTable(stack, pre, post, backbone, origin, choice.precision, chosen.folder, stats)
+    return FeatureTable(stack, pre, post, backbone, origin, choice.precision, chosen.folder, stats, image_features)
 
 
 def _check_options(batch_size: int | None, precision: str, views: int) -> None:
@@ -173,6 +179,7 @@ class _Job:
     state: PartialState
     device: torch.device
     cluster: RayCluster | None = None
+    image_features: ImageFeatures = "pooled"
     lookups: Lookups = field(default_factory=Lookups)
 
     def compute(self, plan: Plan) -> Choice:
@@ -206,11 +213,13 @@ class _Job:
             cluster.require_same(file)
             weights = file.absolute()
         frames = max(1, self.batch_size // len(caches))
-        work = ShardWork(dataset, self.backbone, weights, precision, tuple(caches), frames, self.compile)
+        work = ShardWork(
+            dataset, self.backbone, weights, precision, tuple(caches), frames, self.compile, self.image_features
+        )
         compute_on_cluster(cluster, work, index, missing, list(caches.values()))
 
     def _build(self) -> FrozenBackbone:
-        network = FrozenBackbone(self.backbone, self.weights, self.device)
+        network = FrozenBackbone(self.backbone, self.weights, self.device, self.image_features)
         expected = next(iter(self.caches.values())).key.weights
         if network.origin != expected:
             raise BackboneError(f"expected weights from {expected}, found weights from {network.origin}; start again")

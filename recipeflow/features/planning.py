@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from huggingface_hub.errors import StrictDataclassError
 
-from configuration_vrf import HUB_WEIGHTS, OFFLINE_PACKAGES, OFFLINE_WEIGHTS, VRFConfig
+from configuration_vrf import HUB_WEIGHTS, OFFLINE_PACKAGES, OFFLINE_WEIGHTS, ImageFeatures, VRFConfig
 from recipeflow.dataset.frames import DIGEST, FrameIndex, index_frames
 from recipeflow.errors import BackboneError, FeatureCacheError
 from recipeflow.features.backbone import transform_config
@@ -47,9 +47,13 @@ def weights_origin(backbone: str, weights: str | Path) -> str:
         ) from error
 
 
-def open_caches(root: str | Path, backbone: str, origin: str, precision: str) -> dict[str, FeatureCache]:
+def open_caches(
+    root: str | Path, backbone: str, origin: str, precision: str, image_features: ImageFeatures = "pooled"
+) -> dict[str, FeatureCache]:
     """The possible caches, by precision."""
     transform = transform_config(backbone) | {"decoding": "upright RGB"}
+    if image_features != "pooled":  # the others keep the folders that they have always had
+        transform |= {"image_features": image_features}
     wanted = PRECISIONS if precision == AUTO else (precision,)
     return {name: FeatureCache(root, CacheKey(backbone, origin, name, transform)) for name in wanted}
 

@@ -24,11 +24,13 @@ class FeatureRows:
         views: Views x rows x width numbers on the host.
         frames: The sorted numbers of the frames that the rows belong to; ``None`` if row k is frame k.
         placed: Copies on accelerators, by device; ``None`` where the table is too large.
+        mean: Whether a frame's feature is the mean of its views; else it is the first.
     """
 
     views: torch.Tensor
     frames: torch.Tensor | None = None
     placed: dict[torch.device, torch.Tensor | None] = field(default_factory=dict)
+    mean: bool = False
 
     @property
     def width(self) -> int:
@@ -40,8 +42,9 @@ class FeatureRows:
         Args:
             frames: Their numbers, on the host.
             device: Where to put the features.
-            seed: Draws one of several views of each frame; without it, the first is used. The view of a frame depends
-                only on the seed and the frame, so that processes that share a batch draw the same as one process.
+            seed: Draws one of several views of each frame; without it, the first or the mean is used. The view of a
+                frame depends only on the seed and the frame, so that processes that share a batch draw the same as one
+                process.
         """
         rows = frames if self.frames is None else torch.searchsorted(self.frames, frames)
         device, number = torch.device(device), len(self.views)
@@ -55,9 +58,10 @@ class FeatureRows:
             gathered = gathered.pin_memory()
         return gathered.to(device, non_blocking=True)
 
-    @staticmethod
-    def _gather(table: torch.Tensor, view: torch.Tensor | None, rows: torch.Tensor) -> torch.Tensor:
-        return table[0][rows] if view is None else table[view, rows]
+    def _gather(self, table: torch.Tensor, view: torch.Tensor | None, rows: torch.Tensor) -> torch.Tensor:
+        if view is None:
+            return table[:, rows].mean(0) if self.mean else table[0][rows]
+        return table[view, rows]
 
     def _place(self, device: torch.device) -> torch.Tensor | None:
         """The copy on an accelerator, made at the first use; ``None`` if the table was too large for one then."""

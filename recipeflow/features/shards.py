@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from configuration_vrf import ImageFeatures
 from recipeflow.dataset.frames import FrameIndex, read_indexed_frames
 from recipeflow.errors import BackboneError
 from recipeflow.features.backbone import FrozenBackbone, batches, in_lanes, intra_op_threads, lanes_and_threads
@@ -46,6 +47,7 @@ class ShardWork:
         views: The views of each frame.
         batch_size: Frames per batch.
         compile: Whether to use torch.compile.
+        image_features: What to read from the network.
     """
 
     dataset: Path
@@ -55,6 +57,7 @@ class ShardWork:
     views: tuple[str, ...]
     batch_size: int
     compile: bool
+    image_features: ImageFeatures = "pooled"
 
     def __call__(self, shard: FrameIndex) -> Computed:
         network, size = self._network(), len(shard.digests)
@@ -71,7 +74,7 @@ class ShardWork:
         """The network, loaded once per process."""
         global _loaded
         if _loaded is None or _loaded[0] != self:
-            network = FrozenBackbone(self.backbone, self.weights, device_of(join_processes()))
+            network = FrozenBackbone(self.backbone, self.weights, device_of(join_processes()), self.image_features)
             network.precision, network.views = self.precision, self.views
             if self.compile:
                 network.compile(self.batch_size)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from configuration_vrf import VRFConfig
+from configuration_vrf import ImageFeatures, VRFConfig
 from recipeflow.dataset.frames import FrameIndex
 from recipeflow.errors import BackboneError, FeatureCacheError, SaveError
 from recipeflow.features.cache import FeatureCache
@@ -57,6 +57,8 @@ class FeatureTable:
         precision: Of all features, ``"fp32"`` or ``"bf16"``.
         folder: The cache folder with them.
         stats: What had to be computed.
+        image_features: What was read from the network, as in ``VRFConfig.image_features``.
+        mean: Whether the feature of a frame in ``rows`` is the mean of its views; else it is the first.
     """
 
     views: torch.Tensor
@@ -67,6 +69,8 @@ class FeatureTable:
     precision: str
     folder: Path
     stats: FeatureStats
+    image_features: ImageFeatures = "pooled"
+    mean: bool = False
 
     @property
     def features(self) -> torch.Tensor:
@@ -76,7 +80,7 @@ class FeatureTable:
     @cached_property
     def rows(self) -> FeatureRows:
         """The same by the number of the frame: one object, so that all who read it share one copy on a GPU."""
-        return FeatureRows(self.views)
+        return FeatureRows(self.views, mean=self.mean)
 
     def check_model(self, config: VRFConfig) -> None:
         """Make sure that these are features of the model's own backbone.
@@ -84,11 +88,12 @@ class FeatureTable:
         Raises:
             BackboneError: If not; a model would accept them silently if the widths agree.
         """
-        wanted, found = (config.backbone, config.backbone_weights), (self.backbone, self.weights)
+        wanted = config.backbone, config.backbone_weights, config.image_features
+        found = self.backbone, self.weights, self.image_features
         if wanted != found:
             raise BackboneError(
-                f"expected features of the model's backbone, {wanted[0]} ({wanted[1]}), found those of {found[0]} "
-                f"({found[1]}); compute them with the same backbone and weights"
+                f"expected features of the model's backbone, {wanted[0]} ({wanted[1]}; {wanted[2]}), found those of "
+                f"{found[0]} ({found[1]}; {found[2]}); compute them with the same backbone, weights and kind"
             )
 
     def summary(self) -> str:
@@ -98,12 +103,13 @@ class FeatureTable:
         views = f", {len(self.views)} views each," if len(self.views) > 1 else ""
         return (
             f"{stats.frames} features{views} of {self.features.shape[1]} numbers ({self.backbone}, {self.weights}, "
-            f"{self.precision}) for {stats.rows} rows; {took}\nin {self.folder}"
+            f"{self.image_features}, {self.precision}) for {stats.rows} rows; {took}\nin {self.folder}"
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Everything except the features, for JSON."""
         about: dict[str, Any] = {"backbone": self.backbone, "weights": self.weights, "precision": self.precision}
+        about |= {"image_features": self.image_features}
         about |= {"feature_dim": self.features.shape[1], "views": len(self.views), "folder": str(self.folder)}
         return about | asdict(self.stats)
 

@@ -8,6 +8,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +98,24 @@ class Pairs:
 
     def digest(self) -> str:
         """A digest of images, words, recipes and folds: what queries, answers and metrics depend on."""
-        content = hashlib.sha256()
-        for part in _json_lists(self.actions, self.objects):
-            content.update(part)
         images = self.images
         if isinstance(images, FeatureTable):
-            for rows in images.features.split(HASHED_AT_A_TIME):
-                content.update(memoryview(rows.contiguous().numpy()).cast("B"))
+            parts = images.features.split(HASHED_AT_A_TIME)
+            shown = (memoryview(rows.contiguous().numpy()).cast("B") for rows in parts)
         else:
-            content.update(images.index.digests.tobytes())
-        for tensor in (images.pre, images.post, self.recipes, self.folds):
-            content.update(memoryview(tensor.contiguous().numpy()).cast("B"))
+            shown = iter([images.index.digests.tobytes()])
+        return self._digest(shown)
+
+    def questions_digest(self) -> str:
+        """A digest of the same without what the images look like: equal for every backbone and kind of features."""
+        return self._digest(iter(()))
+
+    def _digest(self, shown: Iterator[bytes | memoryview]) -> str:
+        rows = (self.images.pre, self.images.post, self.recipes, self.folds)
+        numbers = (memoryview(tensor.contiguous().numpy()).cast("B") for tensor in rows)
+        content = hashlib.sha256()
+        for part in chain(_json_lists(self.actions, self.objects), shown, numbers):
+            content.update(part)
         return content.hexdigest()
 
     def context_digest(self) -> str:

@@ -10,7 +10,7 @@ import math
 import uuid
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from recipeflow.dataset.opening import open_dataset
 from recipeflow.errors import SearchIndexError
 from recipeflow.features.compute import compute_features
 from recipeflow.files import StagedFolder, cache_folder, remove_quietly, saving, write_json
+from recipeflow.training.settings import check_views
 from retrieval_vrf import (
     CUSTOM_PIPELINES,
     EMBEDDING,
@@ -72,6 +73,7 @@ def build_index(
     weights: str | Path | None = None,
     cache: str | Path | None = None,
     device: torch.device | None = None,
+    views: int = 1,
     announce: Callable[[str], None] = lambda line: None,
 ) -> VRFIndex:
     """Embed every distinct post-action image of a dataset with a model.
@@ -85,15 +87,27 @@ def build_index(
         weights: Where the weights of the backbone come from, if they came from a file.
         cache: The folder of all feature caches.
         device: Where missing features are computed; on the accelerator by default, if there is one.
+        views: How many views of each image to read and to use the mean of, 1, 2 or 4; a search does the same with the
+            pictures of its queries.
         announce: Called with lines on the progress.
     """
+    check_views(views)
     name, dataset = Path(dataset).resolve().name, open_dataset(dataset)
+    processor.views = views
     if model.config.freeze_backbone:
         source = weights or _weights_source(model.config)
         table = compute_features(
-            dataset, backbone=model.config.backbone, weights=source, cache=cache, device=device, announce=announce
+            dataset,
+            backbone=model.config.backbone,
+            weights=source,
+            cache=cache,
+            views=views,
+            image_features=model.config.image_features,
+            device=device,
+            announce=announce,
         )
         table.check_model(model.config)
+        table = replace(table, mean=True)
         candidates, first = first_rows(table.post)
         rows = read_candidates(dataset, table.post, first)
         parts = (table.rows.look(part) for part in candidates.split(CHUNK))
@@ -104,7 +118,8 @@ def build_index(
         parts = (image_features(model, processor, batch["image"]) for batch in images)
     embeds, features = _embed_features(model, parts, len(rows))
     kind = attach_vectors(rows, embeds)
-    return VRFIndex(rows, _describe(model, dataset, name, kind, len(rows)), features=features)
+    about = _describe(model, dataset, name, kind, len(rows)) | {"views": views}
+    return VRFIndex(rows, about, features=features)
 
 
 def _weights_source(config: VRFConfig) -> str:

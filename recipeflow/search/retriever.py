@@ -46,6 +46,7 @@ class Retriever:
         self.model, self.processor, self.index = model.eval(), processor, index
         try:
             index.check_model(model)
+            processor.views = index.views
         except ValueError as error:
             raise SearchIndexError(str(error)) from error
 

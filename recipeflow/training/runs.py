@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from recipeflow.training.loop import make_accelerator
 from recipeflow.training.output_folder import ClaimedFolder
 from recipeflow.training.recorded_settings import refuse_finished
 from recipeflow.training.saved_model import BEST, find_model_folder
-from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.settings import TrainingConfig, check_views
 from recipeflow.training.trainer import RUN, CardMaker, VRFTrainer
 from recipeflow.training.tuning import apply_tuning, keep_tuning, settings_of_run, tune
 
@@ -225,8 +225,17 @@ def _prepare(
     All machines have the same data and initial weights.
     """
     digest = check_same(lambda: {"dataset": dataset_digest(dataset)})["dataset"]
-    options = {"precision": config.feature_precision, "views": config.views, "announce": announce}
-    images = open_images(dataset, backbone, weights, cache, bool(config.finetune), **options)
+    images = open_images(
+        dataset,
+        backbone,
+        weights,
+        cache,
+        bool(config.finetune),
+        precision=config.feature_precision,
+        views=config.views,
+        image_features=config.image_features,
+        announce=announce,
+    )
     pairs = open_pairs(dataset, images, cache, digest, announce)
     origin: dict[str, Any] = {"dataset": digest, "held_out_fold": fold, "backbone": backbone}
     asked = settings_of_run(config) | origin | {"weights": str(weights)}
@@ -251,14 +260,26 @@ def load_trained(name: str, device: torch.device | None = None) -> tuple[VRFMode
 
 
 def open_trained(
-    name: str, dataset: DatasetSource, weights: str, cache: str | Path | None, device: torch.device | None = None
+    name: str,
+    dataset: DatasetSource,
+    weights: str,
+    cache: str | Path | None,
+    device: torch.device | None = None,
+    views: int = 1,
 ) -> tuple[VRFModel, VRFProcessor, Pairs]:
-    """A saved model with its processor, and a dataset with the images that it needs."""
+    """A saved model with its processor, and a dataset with the images that it needs, each as the mean of its views."""
+    check_views(views)
     dataset = open_dataset(dataset)
     model, processor = load_trained(name, device)
     check_context(dataset, model.config.context)
-    finetuned = not model.config.freeze_backbone
-    images = open_images(dataset, model.config.backbone, weights, cache, finetuned, device=device)
-    if not finetuned:
-        images.check_model(model.config)
-    return model, processor, open_pairs(dataset, images, cache)
+    if not model.config.freeze_backbone:
+        if views > 1:
+            raise UsageError(f"expected one view for a fine-tuned model, found {views}; omit --views")
+        return model, processor, open_pairs(dataset, FramePixels.open(dataset, model.config.backbone), cache)
+    processor.views = views
+    backbone, kind = model.config.backbone, model.config.image_features
+    table = compute_features(
+        dataset, backbone=backbone, weights=weights, cache=cache, device=device, views=views, image_features=kind
+    )
+    table.check_model(model.config)
+    return model, processor, open_pairs(dataset, replace(table, mean=True), cache)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from recipeflow.errors import UsageError
 from recipeflow.features.views import NUMBERS
+
+if TYPE_CHECKING:
+    from configuration_vrf import ImageFeatures
 
 INPUTS = ("action", "object", "image")
 """The parts that a query can have."""
@@ -174,6 +177,11 @@ class TrainingConfig(LoopConfig):
     def architecture(self) -> str:
         return self.model.get("architecture", "paper")
 
+    @property
+    def image_features(self) -> ImageFeatures:
+        """What is read from the backbone."""
+        return self.model.get("image_features", "pooled")
+
     def with_inputs(self, inputs: tuple[str, ...]) -> TrainingConfig:
         """The same settings for queries of these inputs; a single input has no context, and never loses its image."""
         model = dict(self.model)
@@ -214,6 +222,7 @@ PRESETS = {
             "feature_dropout": 0.3,
             "image_dropout": 0.5,
             "feature_length": 10.0,
+            "image_features": "stages",
             "shared_map": True,
             "word_dropout": 0.1,
             "context": "history",

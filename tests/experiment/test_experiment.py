@@ -16,6 +16,7 @@ from recipeflow.cli import app
 from recipeflow.dataset.build import build_dataset
 from recipeflow.errors import OutputExistsError, UsageError
 from recipeflow.experiment.collecting import common_queries, common_summary
+from recipeflow.experiment.compare import compare_experiments
 from recipeflow.experiment.folder import Job
 from recipeflow.experiment.jobs import Experiment, run_experiment
 from recipeflow.experiment.paper import parse_folds, parse_rows
@@ -151,7 +152,7 @@ def test_one_input_alone_is_asked_without_context():
     assert PRESETS["paper"].with_inputs(("image",)).with_context("none").model == {}
 
 
-def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, tmp_path):
+def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, out, tmp_path):
     config = replace(PRESETS["best"], epochs=1, tune=True)
     best = replace(experiment, preset="best", config=config)
     results = run_experiment(best, tmp_path, rows=("image", "both"), folds=[0], workers=1)
@@ -162,6 +163,8 @@ def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, t
     assert both["folds"][0]["queries"] + both["unseen"]["queries"] == len(asked)
     assert both["folds"][0]["candidates"] == both["unseen"]["candidates"] == image["folds"][0]["candidates"]
     assert "pre-action image is missing" in (tmp_path / "results.md").read_text()
+    assert best.config.image_features != experiment.config.image_features
+    assert {compared.folds for compared in compare_experiments(out, tmp_path)} == {(0,)}
     kept = json.loads((tmp_path / "results.json").read_text())["rows"][1]["tuning"]["0"]
     assert kept["fold"] == 1 and kept["feature_dropout"] in {one["feature_dropout"] for one in kept["tried"]}
 

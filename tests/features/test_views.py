@@ -9,12 +9,12 @@ from PIL import Image
 
 from configuration_vrf import VRFConfig
 from modeling_vrf import VRFModel
-from processing_vrf import VRFProcessor
+from processing_vrf import VIEWS, VRFProcessor
 from recipeflow.dataset.frames import Frame
 from recipeflow.errors import UsageError
 from recipeflow.features import backbone as backbone_module
 from recipeflow.features.backbone import decode
-from recipeflow.features.views import VIEWS, first_views
+from recipeflow.features.views import NAMES, first_views
 from tests.features.test_features import BACKBONE, compute, picture, save_weights, write_pairs
 
 
@@ -49,7 +49,7 @@ def test_views_are_what_they_say():
     assert np.array_equal(seen["upper left"], pixels[:8, :16])
     assert np.array_equal(seen["lower right"], pixels[2:, 4:])
     assert all(view(Image.new("RGB", (1, 1))).size == (1, 1) for view in VIEWS.values())
-    assert first_views(2) == ("centre", "flip")
+    assert tuple(VIEWS) == NAMES and first_views(2) == ("centre", "flip")
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])

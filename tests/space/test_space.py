@@ -6,6 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from PIL import Image
 
 from processing_vrf import VRFProcessor
 from tests.model_helpers import BACKBONE
@@ -82,6 +83,34 @@ def test_other_forms_of_a_word_are_understood_by_models_that_bring_them(app, mod
 
 def test_special_tokens_are_no_words(model):
     assert not model.knows("[UNK]") and not model.knows("[PAD]") and not model.knows(" ")
+
+
+# What it says of an answer.
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"image_dropout": 0.5}, "as it did for 50% of the queries in training"),
+        ({"image_dropout": 0.0}, "it may always have had a picture"),
+        ({}, "it may always have had a picture"),  # an older model
+    ],
+)
+def test_words_alone_are_answered_with_what_the_model_was_trained_for(app, config, said):
+    found = {"action": "切", "objects": ["トマト"], "title": "salad", "instruction": "", "score": 0.5}
+    found |= {"recipe_id": "r1", "frame": 1, "image": Image.new("RGB", (8, 8))}
+
+    class Pipe:
+        index = (found,)
+        model = SimpleNamespace(config=SimpleNamespace(inputs=["action", "object", "image"], **config))
+
+        def __call__(self, query, k):
+            return [found][:k]
+
+    gallery, _, note = app.answer(
+        app.Model("small", Pipe()), {"action": "切", "object": "トマト", "image": None}, 5, None
+    )
+    assert len(gallery) == 1 and "only the words" in note and said in note
 
 
 # What is wrong is shown on the page.

@@ -1,5 +1,7 @@
 """Choosing a setting for a dataset before training on it."""
 
+from dataclasses import replace
+
 import pytest
 
 from recipeflow.errors import UsageError
@@ -9,6 +11,7 @@ from recipeflow.training.tuning import SETTING, VALUES, apply_tuning, keep_tunin
 from tests.pairs.pairing import OFFLINE, make_pairs
 
 BEST = get_preset("best", tune=True, epochs=1)
+BEST = replace(BEST, model=BEST.model | {"image_features": "pooled"})  # as wide as the features of `make_pairs`
 
 
 def figures(*values: float):

@@ -39,7 +39,9 @@ BEST = replace(
     recipes_per_batch=6,
     evaluate_every=1,
     # Without dropout, which differs between processes, two of them compute what one does.
-    model=PRESETS["best"].model | dict.fromkeys(("dropout", "feature_dropout", "image_dropout", "word_dropout"), 0.0),
+    model=PRESETS["best"].model
+    | dict.fromkeys(("dropout", "feature_dropout", "image_dropout", "word_dropout"), 0.0)
+    | {"image_features": "pooled"},  # as wide as the features of `make_pairs`
 )
 
 LIMIT = 8
