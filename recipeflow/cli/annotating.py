@@ -1,26 +1,21 @@
-"""Commands around the annotation interface: ``annotate``, and ``annotate-import``, ``-export`` and ``-times``."""
+"""The command ``annotate``: the annotation interface as a server, with its people and suggestions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recipeflow.cli.shared import errors, output
+from recipeflow.cli.annotations import print_skipped
+from recipeflow.cli.shared import output
 from recipeflow.errors import UsageError
 
 if TYPE_CHECKING:
     from recipeflow.annotate.people import Person
     from recipeflow.annotate.suggest.background import Suggester
     from recipeflow.annotate.workspace import Workspace
-
-DatabaseArgument = Annotated[
-    Path,
-    typer.Argument(metavar="DB", help="A database of annotations, as written by vrf annotate.", show_default=False),
-]
 
 
 def annotate(
@@ -103,11 +98,11 @@ def annotate(
             store, release, blank=blank, curating=curate, annotators=annotator or (), largest_film=largest
         )
         if release is not None:
-            _print_skipped(workspace.import_folder(release).skipped)
+            print_skipped(workspace.import_folder(release).skipped)
         for name in annotator or ():
             workspace.add_layer(name)
         for source in suggest or ():
-            _print_skipped(workspace.suggest(source).skipped)
+            print_skipped(workspace.suggest(source).skipped)
         workspace.films.uploads.clean_up()
         if waiting := workspace.recipe_films.sample_missing():
             output.print(f"sampling films in the background: {', '.join(waiting)}", markup=False, soft_wrap=True)
@@ -179,97 +174,6 @@ def _serve_people(
     serve(create_personal_app(workspace, persons, guidelines), token=people, announce=announce, **site)
 
 
-def annotate_import(
-    db: DatabaseArgument,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, or recipes/<id>/*.txt.")],
-    suggest: Annotated[
-        bool, typer.Option("--suggest", help="Add only suggestions, for recipes already there.")
-    ] = False,
-) -> None:
-    """Import recipes, or suggestions for them, into a database.
-
-    A folder without annotations.json is read as plain text: each recipes/<id> with title.txt, ingredients.txt and
-    instructions.txt is normalised and split into words.
-
-    Example:  vrf annotate-import annotations.db kitchen
-    """
-    from recipeflow.annotate.store import Store
-    from recipeflow.annotate.workspace import Workspace
-
-    with Store(db) as store:
-        workspace = Workspace(store)
-        imported = workspace.suggest(str(folder)) if suggest else workspace.import_folder(folder)
-    _print_skipped(imported.skipped)
-    what = "suggestions for" if suggest else "new recipes:"
-    output.print(f"{what} {len(imported.added)}{' recipes' if suggest else ''}", markup=False, soft_wrap=True)
-
-
-def annotate_export(
-    db: DatabaseArgument,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.", show_default=False)],
-    layer: Annotated[str, typer.Option(help="The annotator whose layer to export.", show_default=False)],
-    form: Annotated[str, typer.Option("--format", help="release, text (the original tool's) or brat.")] = "release",
-    release: Annotated[Path | None, typer.Option(help="The release folder with the frames.")] = None,
-    done: Annotated[bool, typer.Option("--done", help="Only recipes whose three steps are done.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
-) -> None:
-    """Export a layer of annotations as a release folder.
-
-    --format exports the original tool's text files, or files for brat, instead. Works while vrf annotate is running.
-
-    Example:  vrf annotate-export annotations.db mine --layer alice \\
-                --release kitchen
-    """
-    from recipeflow.annotate.exporting import FORMATS, export_layer
-    from recipeflow.annotate.layers import open_layer
-
-    if form not in FORMATS:
-        raise UsageError(f"expected --format {', '.join(FORMATS)}, found {form!r}; choose one")
-    with open_layer(db, layer) as (store, found):
-        exported = export_layer(store, found, out, form, release=release, done=done, overwrite=overwrite)
-    if as_json:
-        rows = {"out": str(out), "format": form, "recipes": exported.recipes, "notes": exported.notes}
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return
-    for note in exported.notes:
-        errors.print(note, markup=False, soft_wrap=True)
-    output.print(f"wrote {len(exported.recipes)} recipes to {out}", markup=False, soft_wrap=True)
-
-
-def annotate_times(
-    db: DatabaseArgument,
-    layer: Annotated[str, typer.Option(help="The annotator.", show_default=False)],
-    pause: Annotated[
-        float, typer.Option(help="A longer time between two clicks is a break, in seconds.", min=0)
-    ] = 120,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print seconds and operations as JSON.")] = False,
-) -> None:
-    """Print how long each step of each recipe took an annotator.
-
-    Read off the log: the time between two operations belongs to the later one. Works while vrf annotate is running.
-
-    Example:  vrf annotate-times annotations.db --layer alice
-    """
-    from recipeflow.annotate.layers import open_layer
-    from recipeflow.annotate.times import measure_times, times_table
-
-    if as_json and as_markdown:
-        raise UsageError("expected --json or --markdown, found both; choose one")
-    with open_layer(db, layer) as (store, found):
-        works = measure_times(store.timeline(found), pause)
-    if as_json:
-        rows = {recipe: work.as_dict() for recipe, work in works.items()}
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return
-    table = times_table(layer, works)
-    if as_markdown:
-        typer.echo(table.markdown())
-    else:
-        output.print(table.rich())
-
-
 def _prepare_suggestions(
     workspace: Workspace, suggester: Suggester, learn: Iterable[Path], parser: str | None, model: str | None
 ) -> None:
@@ -296,8 +200,3 @@ def _check_place(db: Path, release: Path | None) -> None:
 def _announce(address: str, db: Path) -> None:
     output.print(f"annotating at {address}", markup=False, soft_wrap=True)
     output.print(f"every click is saved in {db}; stop with Ctrl-C", markup=False, soft_wrap=True)
-
-
-def _print_skipped(skipped: Iterable[tuple[str, str]]) -> None:
-    for recipe_id, reason in skipped:
-        errors.print(f"left out: {recipe_id}: {reason}", markup=False, soft_wrap=True)
