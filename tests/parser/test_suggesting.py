@@ -55,6 +55,15 @@ def test_what_the_parser_says_are_probabilities(trained, recipes):
         assert abs(sum(flows.name(0, likeliest).values()) - 1) < 1e-3
 
 
+def test_a_tag_that_the_scheme_does_not_have_counts_as_none(trained, recipes):
+    """Where the parser reads such an entity, no other one may be suggested in its place."""
+    parser, scheme = ParserReader(str(trained)), read_scheme(recipes)
+    fewer = replace(scheme, tags={"T": "Tool"})
+    document = blank_document(next(read_release(recipes)), fewer)
+    for rows in parser.read_words(document).lines.values():
+        assert abs(rows.sum(axis=1) - 1).max() < 1e-3
+
+
 def test_another_text_under_the_same_id_is_read_anew(tasks, recipes):
     """A recipe's text can be replaced: what was read in the old one does not fit."""
     one, other, *_ = read_release(recipes)

@@ -74,7 +74,7 @@ export const english = {
   "recipes.unsent": "{count} change(s) not saved yet",
   "recipes.done": "done",
   "recipes.totals":
-    "{recipes} recipes. Done: words {words}, flows {flows}, frames {frames}. Made by hand: {human}; accepted from suggestions: {accepted}. Unsure: {unsure}.",
+    "Recipes: {recipes}. Done: words {words}, flows {flows}, frames {frames}. Made by hand: {human}; accepted from suggestions: {accepted}. Unsure: {unsure}.",
   "recipes.none": "No recipe matches.",
   "recipes.guide": "Guided first recipe",
   "recipes.import": "Import…",

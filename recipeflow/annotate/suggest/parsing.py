@@ -63,6 +63,8 @@ class ParserReader:
         chances = self._sequence_chances(logits)
         names = self.model.config.iob_tags
         known = [number for number, name in enumerate(names) if name == "O" or name[2:] in document.scheme.tags]
+        unknown = [number for number in range(len(names)) if number not in known]
+        chances[:, names.index("O")] += chances[:, unknown].sum(axis=1)  # here, such an entity is none
         lines, first = {}, 0
         for line in words.lines:
             if line.words:
