@@ -1,6 +1,7 @@
 """Suggestions are always valid: whatever was learned, all of them can be accepted together, on any document."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -112,6 +113,17 @@ def test_a_word_tagged_by_hand_is_suggested_elsewhere_in_the_recipe():
     guesses = READERS[0].tags(document)
     assert guesses
     assert {guess.value.tag for guess in guesses} == {"F"}
+
+
+def test_where_a_flow_was_drawn_the_rules_suggest_no_other():
+    tagged = annotated_document(SALAD, origin=None).change(flows=(), pairs=())
+    suggested = READERS[0].flows(tagged)
+    first = suggested[0].value
+    other = next(e.id for e in tagged.entities if e.id not in (first.start, first.end))
+    drawn = tagged.change(flows=(replace(first, end=other),))
+    left = {guess.value.start for guess in READERS[0].flows(drawn)}
+    assert first.start not in left
+    assert left
 
 
 def test_a_rejected_suggestion_stays_rejected_whoever_makes_it_again():
