@@ -1,19 +1,27 @@
 """How much work suggestions save: an annotator who knows the gold annotation is played, operation by operation.
 
 Suggestions learn from 0, 5, 20 and 100 finished recipes; the annotator then works on recipes that they have not seen.
-By hand, a tag takes 2.0 acts (clicks or keys), a flow 3.0 and an object 3.4, as measured in the pages, and each is one
-decision (an object is two: its frames before and after). With suggestions, every wrong one costs an act and a decision
-to reject, or 2 acts to give a flow another label; every missing one costs what it costs by hand; accepting all the
-others of a step costs one of each. `checked` counts the right suggestions, which still have to be read. At the end
-of each step the played document must equal the gold one.
+What counts:
+
+- By hand, a tag takes 2.0 acts (clicks or keys), a flow 3.0 and an object 3.4, as measured in the pages, and each is
+  one decision (an object is two: its frames before and after).
+- A missing suggestion costs what it costs by hand. So does a wrong one in the place of what is missing: tagging the
+  words, or drawing the flow from the same entity, replaces it, in the page as here. A wrong label costs 2 acts and a
+  decision, any other wrong suggestion an act and a decision to reject it.
+- Accepting all that is left of a step costs one act and one decision. The columns `line by line` count one of each for
+  every line in which suggestions are accepted instead (`Y` in the page): an annotator who decides on each line.
+- `checked` counts the right suggestions, which still have to be read.
+
+At the end of each step the played document must equal the gold one.
 
     python benchmarks/annotate_effort.py                            # kitchen text
     python benchmarks/annotate_effort.py --finished films           # a release with films: the frames too
-    python benchmarks/annotate_effort.py --finished english --test english-dev [--parser]
+    python benchmarks/annotate_effort.py --finished english --test english-dev [--parser parser/model]
 
-Without `--test`, the second half of `--finished` is annotated. `--parser` trains a parser on the same finished
-recipes, with the preset `fast`. `--near 1` also takes frames that are one beside the gold ones. The exit code is 1 if
-from 20 recipes on more than a third of the acts or decisions is left.
+Without `--test`, the second half of `--finished` is annotated. `--parser` also uses a trained parser, which must not
+have seen the recipes to annotate; `--train-parser ""` trains parsers on the same finished recipes, as the server does
+on request. `--near 1` also takes frames that are one beside the gold ones. The exit code is 1 if from 20 recipes on
+more than a third of the acts or decisions is left.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recipeflow.annotate.people import Person
     from recipeflow.annotate.suggest.background import Suggester
     from recipeflow.annotate.workspace import Workspace
+    from recipeflow.web.security import PublicUrl
 
 
 def annotate(
@@ -64,6 +65,10 @@ def annotate(
     new_token: Annotated[
         list[str] | None, typer.Option(help="Make another token for this person; can be repeated.")
     ] = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(help="The address of a reverse proxy before this server, such as https://recipes.example."),
+    ] = None,
     max_video_size: Annotated[int, typer.Option(help="The largest film to upload, in megabytes.", min=1)] = 2000,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
@@ -85,8 +90,10 @@ def annotate(
     from recipeflow.annotate.store import Store
     from recipeflow.annotate.suggest.background import Suggester
     from recipeflow.annotate.workspace import Workspace
+    from recipeflow.web.security import PublicUrl
 
-    people = _find_people(annotator or [], curate, host, token, personal, new_token or [])
+    public = None if public_url is None else PublicUrl.parse(public_url)
+    people = _find_people(annotator or [], curate, host, token, personal, new_token or [], public)
     _check_place(db, release)
     if no_suggestions and (parser or model or learn):
         raise UsageError("expected --no-suggestions alone, found --parser, --model or --learn; omit one")
@@ -108,7 +115,7 @@ def annotate(
             output.print(f"sampling films in the background: {', '.join(waiting)}", markup=False, soft_wrap=True)
         if not no_suggestions:
             _prepare_suggestions(workspace, suggester, learn or (), parser, model)
-        site = {"host": host, "port": port}
+        site = {"host": host, "port": port, "public": public}
         try:
             if people:
                 _serve_people(workspace, people, new_token or [], guidelines, site)
@@ -121,21 +128,28 @@ def annotate(
 
 
 def _find_people(
-    annotators: list[str], curate: bool, host: str, token: str | None, personal: bool, renewed: list[str]
+    annotators: list[str],
+    curate: bool,
+    host: str,
+    token: str | None,
+    personal: bool,
+    renewed: list[str],
+    public: PublicUrl | None = None,
 ) -> list[Person]:
     """Who gets a token of their own: everybody, on a server that others can reach; nobody with one shared token."""
     from recipeflow.annotate.people import CURATOR, Person
     from recipeflow.web.security import check_exposure, is_loopback
 
+    exposed = public is not None or not is_loopback(host)
     people = [Person(name) for name in dict.fromkeys(annotators)] + [Person(CURATOR, CURATOR)] * curate
-    if token is None and (personal or not is_loopback(host)) and people:
+    if token is None and (personal or exposed) and people:
         if unknown := set(renewed) - {person.name for person in people}:
             raise UsageError(f"expected --new-token of a person named here, found {unknown.pop()!r}; check the name")
         return people
-    check_exposure(host, token)
+    check_exposure(host, token, public)
     if personal or renewed:
         raise UsageError("expected --annotator or --curate, and no --token, for personal tokens; add or remove it")
-    if not is_loopback(host) and len(annotators) > 1:
+    if exposed and len(annotators) > 1:
         names = ", ".join(annotators)
         message = f"expected a token for each of {names}, so that none sees another's layer, found one for all"
         raise UsageError(f"{message}; omit --token: a URL is printed for each")
@@ -186,6 +200,7 @@ def _prepare_suggestions(
     for name, opening in ((parser, ("open_parser", parser, workspace.scheme)), (model, ("open_model", model))):
         if name is not None:
             find_model_folder(name)
+            output.print(f"opening {name} for suggestions", markup=False, soft_wrap=True)
             suggester.use(*opening)
     workspace.suggester, workspace.training = suggester, ParserTraining(workspace.store, suggester)
 
