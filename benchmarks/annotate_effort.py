@@ -136,14 +136,14 @@ def train_parser(finished: Sequence[Recipe], scheme: Scheme, folder: Path, optio
     command = [sys.executable, "-m", "recipeflow.cli", "parser", "train", str(release), "--out", str(out)]
     command += options.split()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return open_parser(str(out / "model"), scheme)
+    return open_parser(str(out / "model"), scheme, is_own=True)
 
 
-def open_parser(name: str, scheme: Scheme) -> ParserReader:
+def open_parser(name: str, scheme: Scheme, is_own: bool = False) -> ParserReader:
     """A trained parser that can read such recipes."""
     from recipeflow.annotate.suggest.parsing import ParserReader
 
-    parser = ParserReader(name)
+    parser = ParserReader(name, is_own)
     parser.check(scheme)
     return parser
 

@@ -24,12 +24,14 @@ class FlowChances:
         entities: The ids of the entities, in reading order.
         ends: For each entity, how likely a flow from it ends at each entity; in the last column, that there is none.
         name: The probability of each label, for the numbers of two entities.
+        weight: How much it counts among others.
     """
 
     origin: str
     entities: tuple[str, ...]
     ends: np.ndarray
     name: Callable[[int, int], Mapping[str, float]]
+    weight: float = 1.0
 
 
 def read_flows(
@@ -49,7 +51,7 @@ def read_flows(
     if not sources:
         return []
     entities = sources[0].entities
-    mean = np.mean([source.ends for source in sources], axis=0)
+    mean = np.average([source.ends for source in sources], axis=0, weights=[source.weight for source in sources])
     guesses = []
     for start, row in enumerate(mean):
         likeliest = int(row[:-1].argmax())
@@ -72,7 +74,7 @@ def _name_flow(
     for source in sources:
         for label, likely in source.name(start, end).items():
             if label in labels:
-                names[label] += float(source.ends[start, end]) * likely
+                names[label] += source.weight * float(source.ends[start, end]) * likely
     if not names:
         return None
     label = max(names, key=lambda name: names[name])

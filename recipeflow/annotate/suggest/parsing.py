@@ -25,10 +25,11 @@ class ParserReader:
 
     Args:
         name: Its folder, or its name on the Hub.
+        is_own: Whether it was trained on the finished recipes of the layer alone.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, is_own: bool = False) -> None:
+        self.name, self.is_own = name, is_own
         self.model, self.processor = load_parser(name)
         self.model.eval()
         self.words: Kept[WordChances] = Kept(KEPT_WORDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recipeflow.annotate.document import Document
@@ -14,6 +15,9 @@ from recipeflow.annotate.suggest.word_chances import WordChances
 
 if TYPE_CHECKING:
     from recipeflow.annotate.suggest.parsing import ParserReader
+
+MANY = 100
+"""Finished recipes that count half as much as a parser, which has usually seen more of them."""
 
 
 class Reader:
@@ -29,6 +33,13 @@ class Reader:
         self.words: Kept[WordChances] = Kept(KEPT_WORDS)
         self.ends: Kept[FlowChances] = Kept(KEPT_FLOWS)
 
+    @property
+    def _weight(self) -> float:
+        """How much finished recipes count beside the parser; one that was trained on them counts no more than they."""
+        if self.parser is None or self.parser.is_own:
+            return 1.0
+        return self.learned.recipes / (self.learned.recipes + MANY)
+
     def tags(self, document: Document) -> list[Guess]:
         """Suggested entities."""
         if "words" in document.done or is_given(document, "words"):
@@ -37,7 +48,8 @@ class Reader:
         if self.parser is not None and document.base.has_text:
             sources.append(self.parser.read_words(document))
         if tagger is not None:
-            sources.append(self.words.get(words_key(document), lambda: tagger.read(document.words)))
+            found = self.words.get(words_key(document), lambda: tagger.read(document.words))
+            sources.append(replace(found, weight=self._weight))
         return guess_tags(document, self.learned.dictionary, sources)
 
     def flows(self, document: Document) -> list[Guess]:
@@ -48,5 +60,6 @@ class Reader:
         if self.parser is not None and document.base.has_text:
             sources.append(self.parser.read_flows(document))
         if model is not None:
-            sources.append(self.ends.get(entities_key(document), lambda: model.read(document.tagged)))
+            ends = self.ends.get(entities_key(document), lambda: model.read(document.tagged))
+            sources.append(replace(ends, weight=self._weight))
         return guess_flows(document, sources)

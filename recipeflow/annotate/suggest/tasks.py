@@ -38,7 +38,7 @@ class Tasks:
         """Use a parser from now on: for a layer, or for all that have none of their own."""
         from recipeflow.annotate.suggest.parsing import ParserReader
 
-        parser = ParserReader(name)
+        parser = ParserReader(name, is_own=layer is not None)
         parser.check(scheme)
         self.parsers[layer] = parser
 

@@ -23,11 +23,13 @@ class WordChances:
         origin: Its name, one of ``ORIGINS``.
         classes: IOB2 tags, ``O`` among them.
         lines: For each line a row per word, with the probability of each class.
+        weight: How much it counts among others.
     """
 
     origin: str
     classes: tuple[str, ...]
     lines: Mapping[Place, np.ndarray]
+    weight: float = 1.0
 
     def over(self, classes: Sequence[str]) -> dict[Place, np.ndarray]:
         """The same with these classes as columns; one that the source does not know has no probability."""
@@ -54,7 +56,7 @@ def read_entities(sources: Sequence[WordChances], given: Iterable[AnnotatedEntit
     guesses = []
     for place in each[0]:
         taken = settled.get(place, [])
-        mean = np.mean([lines[place] for lines in each], axis=0)
+        mean = np.average([lines[place] for lines in each], axis=0, weights=[source.weight for source in sources])
         path = best_path(_settle(mean, classes, taken), classes)
         for start, end in find_spans(path):
             if any(entity.start < end and start < entity.end for entity in taken):

@@ -1,6 +1,7 @@
 """Several sources together: what is suggested is what is likelier than nothing, and what people did decides first."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -79,3 +80,14 @@ def test_a_label_that_the_scheme_does_not_have_is_never_suggested():
     assert linked(strange) == [("0", "1", "Agent")]
     nothing = flows(PARSER, [[0, 0.9, 0, 0.1], NOTHING, NOTHING], {"Strange": 1.0})
     assert linked(nothing) == []
+
+
+def test_a_source_counts_as_much_as_it_weighs():
+    one = words(PARSER, ("O", "B-F"), (0.3, 0.7))
+    other = words(FINISHED, ("O", "B-F"), (0.9, 0.1))
+    assert found(one, other) == []
+    assert found(one, replace(other, weight=0.2)) == [(0, 1, "F", 0.6)]
+    sure = flows(PARSER, [[0, 0.7, 0, 0.3], NOTHING, NOTHING], {"Targ": 1.0})
+    unsure = flows(FINISHED, [[0, 0.1, 0, 0.9], NOTHING, NOTHING], {"Agent": 1.0})
+    assert linked(sure, unsure) == []
+    assert linked(sure, replace(unsure, weight=0.2)) == [("0", "1", "Targ")]
