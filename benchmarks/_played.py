@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -26,16 +26,25 @@ Guesser = Callable[[Document], list[Guess]]
 
 @dataclass
 class Effort:
-    """What a step took: clicks or keys, and decisions; ``checked`` are right suggestions, which were read."""
+    """What a step took: clicks or keys, and decisions; ``checked`` are right suggestions, which were read.
+
+    ``lines`` are those in which suggestions were accepted, line by line, after the first one.
+    """
 
     acts: float = 0.0
     decisions: float = 0
     checked: float = 0
+    lines: float = 0
 
     def pay(self, acts: float, decisions: float = 1) -> None:
         """Count something that the annotator does."""
         self.acts += acts
         self.decisions += decisions
+
+    def add(self, other: Effort, share: float = 1.0) -> None:
+        """Add a share of another effort."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name) + share * getattr(other, field.name))
 
 
 def by_hand(gold: Document) -> dict[str, Effort]:
@@ -68,18 +77,28 @@ def play_words(document: Document, gold: Document, guess: Guesser) -> tuple[Docu
 
 
 def play_flows(document: Document, gold: Document, guess: Guesser) -> tuple[Document, Effort]:
-    """Reject flows between the wrong entities, correct labels, draw what is missing, accept the rest."""
-    effort, guesses = Effort(), _open(document, guess(document))
-    wanted = {(flow.start, flow.end): flow for flow in gold.flows}
-    if useless := {key: each for key, each in guesses.items() if _ends(each.value) not in wanted}:
-        document = _reject(document, useless, effort)
-    right = {key: each for key, each in guesses.items() if wanted.get(_ends(each.value)) == each.value}
-    linked = {_ends(each.value) for each in guesses.values()}
-    for flow in gold.flows:
-        if make_item(flow).key not in right:
+    """Reject flows from where there is none to draw, correct labels, draw what is missing, accept the rest.
+
+    Suggestions are computed anew after each flow.
+    """
+    effort, wanted = Effort(), {_ends(flow): flow for flow in gold.flows}
+    while True:
+        guesses = _open(document, guess(document))
+        right = {key: each for key, each in guesses.items() if wanted.get(_ends(each.value)) == each.value}
+        have = {make_item(flow).key for flow in document.flows} | right.keys()
+        missing = [flow for flow in gold.flows if make_item(flow).key not in have]
+        wrong = {key: each for key, each in guesses.items() if _ends(each.value) not in wanted}
+        # A wrong suggestion vanishes once the right flow from the same entity is drawn.
+        starts = {flow.start for flow in missing}
+        if useless := {key: each for key, each in wrong.items() if _ends(each.value)[0] not in starts}:
+            document = _reject(document, useless, effort)
+        elif missing:
+            flow = missing[0]
             document = _do(document, AddFlow(flow.start, flow.end, flow.label))
+            linked = {_ends(each.value) for each in guesses.values()}
             effort.pay(RELABEL if _ends(flow) in linked else ACTS_PER_FLOW)
-    return _accept_all(document, right, effort), effort
+        else:
+            return _accept_all(document, right, effort), effort
 
 
 def play_frames(document: Document, gold: Document, guess: Guesser, near: int = 0) -> tuple[Document, Effort]:
@@ -143,6 +162,7 @@ def _accept_all(document: Document, guesses: dict[str, Guess], effort: Effort) -
         return document
     effort.pay(1)
     effort.checked += len(guesses)
+    effort.lines += len({make_item(guess.value).words[0].rpartition("-")[0] for guess in guesses.values()}) - 1
     for origin in dict.fromkeys(guess.origin for guess in guesses.values()):
         items = [make_item(guess.value).as_dict(document) for guess in guesses.values() if guess.origin == origin]
         accepted = tuple(Accepted(item["key"], item["kind"], item["item"]) for item in items)

@@ -1,19 +1,27 @@
 """How much work suggestions save: an annotator who knows the gold annotation is played, operation by operation.
 
 Suggestions learn from 0, 5, 20 and 100 finished recipes; the annotator then works on recipes that they have not seen.
-By hand, a tag takes 2.0 acts (clicks or keys), a flow 3.0 and an object 3.4, as measured in the pages, and each is one
-decision (an object is two: its frames before and after). With suggestions, every wrong one costs an act and a decision
-to reject, or 2 acts to give a flow another label; every missing one costs what it costs by hand; accepting all the
-others of a step costs one of each. `checked` counts the right suggestions, which still have to be read. At the end
-of each step the played document must equal the gold one.
+What counts:
+
+- By hand, a tag takes 2.0 acts (clicks or keys), a flow 3.0 and an object 3.4, as measured in the pages, and each is
+  one decision (an object is two: its frames before and after).
+- A missing suggestion costs what it costs by hand. So does a wrong one in the place of what is missing: tagging the
+  words, or drawing the flow from the same entity, replaces it, in the page as here. A wrong label costs 2 acts and a
+  decision, any other wrong suggestion an act and a decision to reject it.
+- Accepting all that is left of a step costs one act and one decision. The columns `line by line` count one of each for
+  every line in which suggestions are accepted instead (`Y` in the page): an annotator who decides on each line.
+- `checked` counts the right suggestions, which still have to be read.
+
+At the end of each step the played document must equal the gold one.
 
     python benchmarks/annotate_effort.py                            # kitchen text
     python benchmarks/annotate_effort.py --finished films           # a release with films: the frames too
-    python benchmarks/annotate_effort.py --finished english --test english-dev [--parser]
+    python benchmarks/annotate_effort.py --finished english --test english-dev [--parser parser/model]
 
-Without `--test`, the second half of `--finished` is annotated. `--parser` trains a parser on the same finished
-recipes, with the preset `fast`. `--near 1` also takes frames that are one beside the gold ones. The exit code is 1 if
-from 20 recipes on more than a third of the acts or decisions is left.
+Without `--test`, the second half of `--finished` is annotated. `--parser` also uses a trained parser, which must not
+have seen the recipes to annotate; `--train-parser ""` trains parsers on the same finished recipes, as the server does
+on request. `--near 1` also takes frames that are one beside the gold ones. The exit code is 1 if from 20 recipes on
+more than a third of the acts or decisions is left.
 """
 
 from __future__ import annotations
@@ -33,13 +41,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from _played import Effort, by_hand, check_reached, play_flows, play_frames, play_words
 
-from recipeflow.annotate.document import Document, annotated_document, blank_document
+from recipeflow.annotate.document import annotated_document, blank_document
 from recipeflow.annotate.suggest.dictionary import Dictionary
 from recipeflow.annotate.suggest.film import FilmTraits, look_at
 from recipeflow.annotate.suggest.frames import FrameModel
-from recipeflow.annotate.suggest.guess import Guess
-from recipeflow.annotate.suggest.guessing import guess_flows, guess_frames, guess_tags
+from recipeflow.annotate.suggest.guessing import guess_frames
 from recipeflow.annotate.suggest.learning import Learned, Lesson
+from recipeflow.annotate.suggest.reading import Reader
 from recipeflow.kitchen.cooking import devise_recipe
 from recipeflow.progress import progress_bar
 from recipeflow.release import ReleaseInfo, Scheme, read_release, read_scheme, write_release
@@ -48,7 +56,7 @@ from recipeflow.release.scheme import PAPER
 from recipeflow.web.pictures import read_film
 
 if TYPE_CHECKING:
-    from recipeflow.annotate.suggest.parsing import ParserGuesser
+    from recipeflow.annotate.suggest.parsing import ParserReader
 
 FINISHED_SEED, TEST_SEED = 101, 102
 GOAL = 1 / 3
@@ -58,27 +66,9 @@ Costs = dict[str, Effort]
 class Sources:
     """Where the suggestions of one column come from."""
 
-    def __init__(
-        self, learned: Learned, frames: FrameModel | None = None, parser: ParserGuesser | None = None
-    ) -> None:
-        self.learned, self.parser = learned, parser
+    def __init__(self, learned: Learned, frames: FrameModel | None = None, parser: ParserReader | None = None) -> None:
+        self.reader = Reader(learned, parser)
         self.frame_model = frames or FrameModel.untrained()
-        self.kept: dict[str, list[Guess]] = {}
-
-    def tags(self, document: Document) -> list[Guess]:
-        """Suggested entities; what the parser reads in the words is the same every time."""
-        return guess_tags(document, self.learned, self._parse_tags(document))
-
-    def flows(self, document: Document) -> list[Guess]:
-        """Suggested flows."""
-        return guess_flows(document, self.learned, self.parser.guess_flows(document) if self.parser else ())
-
-    def _parse_tags(self, document: Document) -> Sequence[Guess]:
-        if self.parser is None:
-            return ()
-        if document.base.id not in self.kept:
-            self.kept[document.base.id] = self.parser.guess_tags(document)
-        return self.kept[document.base.id]
 
 
 @cache
@@ -91,9 +81,9 @@ def watch(folder: Path | None) -> FilmTraits | None:
 def play(recipe: Recipe, scheme: Scheme, sources: Sources, near: int) -> Costs:
     """Annotate one recipe from bare words."""
     gold, document = annotated_document(recipe, scheme, origin=None), blank_document(recipe, scheme)
-    document, words = play_words(document, gold, sources.tags)
+    document, words = play_words(document, gold, sources.reader.tags)
     check_reached(document, gold, ["entity"])
-    document, flows = play_flows(document, gold, sources.flows)
+    document, flows = play_flows(document, gold, sources.reader.flows)
     check_reached(document, gold, ["entity", "flow"])
     if (film := watch(recipe.frames_folder)) is None:
         return {"words": words, "flows": flows}
@@ -109,8 +99,7 @@ def measure(recipes: Sequence[Recipe], scheme: Scheme, sources: Sources, near: i
     total: defaultdict[str, Effort] = defaultdict(Effort)
     for recipe in progress_bar(recipes, len(recipes), label):
         for step, effort in play(recipe, scheme, sources, near).items():
-            total[step].pay(effort.acts / len(recipes), effort.decisions / len(recipes))
-            total[step].checked += effort.checked / len(recipes)
+            total[step].add(effort, 1 / len(recipes))
     return dict(total)
 
 
@@ -119,12 +108,12 @@ def measure_by_hand(recipes: Sequence[Recipe], scheme: Scheme) -> Costs:
     total: defaultdict[str, Effort] = defaultdict(Effort)
     for recipe in recipes:
         for step, effort in by_hand(annotated_document(recipe, scheme, origin=None)).items():
-            total[step].pay(effort.acts / len(recipes), effort.decisions / len(recipes))
+            total[step].add(effort, 1 / len(recipes))
     return dict(total)
 
 
 def make_columns(
-    finished: Sequence[Recipe], scheme: Scheme, folder: Path, parser: bool
+    finished: Sequence[Recipe], scheme: Scheme, folder: Path, parser: ParserReader | None, train_options: str | None
 ) -> Iterator[tuple[str, Sources]]:
     """The kinds of suggestions to compare, each learned from the same finished recipes."""
     lessons = [Lesson(annotated_document(r, scheme), frozenset(("words", "flows", "frames"))) for r in finished]
@@ -133,19 +122,30 @@ def make_columns(
     frames = FrameModel.learn((document, film) for document, film in films if film)
     learned = Learned.learn(lessons)
     yield "learned", Sources(learned, frames)
-    if parser and finished:
-        yield "learned and parser", Sources(learned, frames, train_parser(finished, scheme, folder))
+    if parser is not None:
+        yield "learned and parser", Sources(learned, frames, parser)
+    if train_options is not None and finished:
+        own = train_parser(finished, scheme, folder, train_options)
+        yield "learned, own parser", Sources(learned, frames, own)
 
 
-def train_parser(finished: Sequence[Recipe], scheme: Scheme, folder: Path) -> ParserGuesser:
-    """A parser trained by the command, as the server does on request."""
-    from recipeflow.annotate.suggest.parsing import ParserGuesser
-
+def train_parser(finished: Sequence[Recipe], scheme: Scheme, folder: Path, options: str) -> ParserReader:
+    """A parser trained by the command on the finished recipes alone, as the server does on request."""
     release, out = folder / f"release-{len(finished)}", folder / f"parser-{len(finished)}"
     write_release(release, finished, ReleaseInfo(scheme=scheme))
     command = [sys.executable, "-m", "recipeflow.cli", "parser", "train", str(release), "--out", str(out)]
+    command += options.split()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return ParserGuesser(str(out / "model"))
+    return open_parser(str(out / "model"), scheme, is_own=True)
+
+
+def open_parser(name: str, scheme: Scheme, is_own: bool = False) -> ParserReader:
+    """A trained parser that can read such recipes."""
+    from recipeflow.annotate.suggest.parsing import ParserReader
+
+    parser = ParserReader(name, is_own)
+    parser.check(scheme)
+    return parser
 
 
 def read_recipes(options: argparse.Namespace) -> tuple[list[Recipe], list[Recipe], Scheme]:
@@ -166,16 +166,17 @@ def report(done: int, name: str, costs: Costs, hand: Costs) -> tuple[float, floa
     for step in (*costs, "all"):
         ours, theirs = ((side[step] if step != "all" else _sum(side, costs)) for side in (costs, hand))
         acts, decisions = ours.acts / theirs.acts, ours.decisions / theirs.decisions
+        by_line = (ours.acts + ours.lines) / theirs.acts, (ours.decisions + ours.lines) / theirs.decisions
         figures = f"{ours.acts:8.1f} {acts:7.3f} {ours.decisions:10.1f} {decisions:7.3f} {ours.checked:8.1f}"
-        print(f"{done:5} {name:22} {step:7} {figures}")
+        print(f"{done:5} {name:22} {step:7} {figures} {by_line[0]:12.3f} {by_line[1]:7.3f}", flush=True)
     return acts, decisions
 
 
 def _sum(side: Costs, steps: Iterable[str]) -> Effort:
-    chosen = [side[step] for step in steps]
-    return Effort(
-        sum(each.acts for each in chosen), sum(each.decisions for each in chosen), sum(each.checked for each in chosen)
-    )
+    total = Effort()
+    for step in steps:
+        total.add(side[step])
+    return total
 
 
 def main() -> int:
@@ -186,21 +187,24 @@ def main() -> int:
     parser.add_argument("--done", type=lambda text: [int(n) for n in text.split(",")], default=[0, 5, 20, 100])
     parser.add_argument("--recipes", type=int, default=40, help="recipes to annotate")
     parser.add_argument("--near", type=int, default=0, help="frames that a suggestion may be beside the gold one")
+    parser.add_argument("--parser", help="a trained parser to use too; it must not have seen the recipes to annotate")
     parser.add_argument(
-        "--parser", action="store_true", help="train parsers on the finished recipes, and use them too"
+        "--train-parser", metavar="OPTIONS", help='train parsers on the finished recipes: "" or options of the command'
     )
     options = parser.parse_args()
     finished, test, scheme = read_recipes(options)
+    given = open_parser(options.parser, scheme) if options.parser else None
     hand = measure_by_hand(test, scheme)
     print(f"{len(test)} recipes to annotate; by hand, per recipe:")
     for step, effort in hand.items():
         print(f"      {'by hand':22} {step:7} {effort.acts:8.1f} {'':7} {effort.decisions:10.1f}")
-    figures = f"{'acts':>8} {'share':>7} {'decisions':>10} {'share':>7} {'checked':>8}"
+    figures = f"{'acts':>8} {'share':>7} {'decisions':>10} {'share':>7} {'checked':>8} {'line by line':>20}"
     print(f"{'done':>5} {'suggestions':22} {'step':7} {figures}")
     reached = True
     with tempfile.TemporaryDirectory() as folder:
         for done in [number for number in options.done if number <= len(finished)]:
-            for name, sources in make_columns(finished[:done], scheme, Path(folder), options.parser):
+            columns = make_columns(finished[:done], scheme, Path(folder), given, options.train_parser)
+            for name, sources in columns:
                 costs = measure(test, scheme, sources, options.near, f"{name}, {done} done")
                 shares = report(done, name, costs, hand)
             reached &= done < 20 or max(shares) <= GOAL

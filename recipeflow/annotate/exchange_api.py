@@ -18,9 +18,9 @@ from starlette.routing import Route
 from recipeflow.annotate.api import Api
 from recipeflow.annotate.comparing import compare_layers, list_differences
 from recipeflow.annotate.exporting import FORMATS, export_layer
+from recipeflow.annotate.importing import Imported, import_release
 from recipeflow.annotate.requests import LARGEST_IMPORT, ApiError, Json, read_body, take
 from recipeflow.annotate.store import FROM_WORDS, GOLD, Layer
-from recipeflow.annotate.workspace import Imported
 from recipeflow.errors import RefusedError, RequestError, short
 from recipeflow.own.text import recipe_from_text
 from recipeflow.release.parsing import id_problem
@@ -96,7 +96,7 @@ class ExchangeApi(Api):
             write_files(Path(folder), files)
             if origin is not None:
                 return self.workspace.suggest_release(origin, Path(folder))
-            return self.workspace.import_release(Path(folder))
+            return import_release(self.workspace.store, Path(folder))
 
     def export(self, request: Request) -> Response:
         layer, query = self.find_layer(request), request.query_params

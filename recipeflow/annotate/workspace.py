@@ -9,22 +9,21 @@ import re
 import threading
 from collections.abc import Collection, Iterable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recipeflow.annotate.content import words_of
-from recipeflow.annotate.database import Notes
 from recipeflow.annotate.division import follow_division
-from recipeflow.annotate.document import STEPS, Document, LineWords, annotated_document, blank_document, spaces_of
+from recipeflow.annotate.document import STEPS, Document, LineWords
 from recipeflow.annotate.films import Films
 from recipeflow.annotate.history import History
+from recipeflow.annotate.importing import Imported, add_recipes, import_folder
 from recipeflow.annotate.items import Item, list_items
-from recipeflow.annotate.note_files import read_notes
 from recipeflow.annotate.recipe_films import RecipeFilms
 from recipeflow.annotate.store import ANNOTATOR, FROM_RELEASE, FROM_WORDS, GOLD, Layer, Saved, Store
 from recipeflow.annotate.suggest.background import Suggester
 from recipeflow.annotate.suggest.retraining import ParserTraining
+from recipeflow.annotate.suggested_release import read_suggestions
 from recipeflow.annotate.uploads import LARGEST
 from recipeflow.annotate.views import (
     changing_view,
@@ -33,24 +32,14 @@ from recipeflow.annotate.views import (
     suggestions_view,
     words_view,
 )
-from recipeflow.errors import RefusedError, ReleaseProblem, UsageError
+from recipeflow.errors import RefusedError, UsageError
 from recipeflow.own.text import recipe_from_text
-from recipeflow.release import Scheme, read_scheme, scan_release
-from recipeflow.release.parsing import ANNOTATIONS, id_problem
-from recipeflow.release.recipe import Line, Recipe
-from recipeflow.release.recipe_files import TEXTS, read_text
+from recipeflow.release import Scheme, read_scheme
+from recipeflow.release.parsing import id_problem
+from recipeflow.release.recipe import Recipe
 from recipeflow.web.pictures import Film, Pictures
 
 _LAYER_NAME = re.compile(r"[\w-][\w.-]{0,39}")
-
-
-@dataclass(frozen=True)
-class Imported:
-    """The outcome of an import: the ids of new recipes, why others were left out, and which were known."""
-
-    added: list[str]
-    skipped: list[tuple[str, str]]
-    known: tuple[str, ...] = ()
 
 
 class Workspace:
@@ -114,84 +103,16 @@ class Workspace:
         return seen
 
     def import_folder(self, folder: Path) -> Imported:
-        """Import a release folder, or a folder of plain texts if there are no annotations; an empty one has none."""
-        if folder.is_dir() and not any(folder.iterdir()):
-            return Imported([], [])
-        if (folder / ANNOTATIONS).exists() or not (folder / "recipes").is_dir():
-            return self.import_release(folder)
-        return self.import_texts(folder)
+        """Import a release, or plain texts, see ``importing.import_folder``."""
+        return import_folder(self.store, folder)
 
-    def import_texts(self, folder: Path) -> Imported:
-        """Import every new ``recipes/<id>`` with texts, normalised and split into words."""
-        known, scheme = set(self.store.names()) | set(self.store.recipe_ids()), self._scheme_of(folder)
-        new, skipped = [], []
-        for home in sorted((folder / "recipes").iterdir()):
-            if home.name in known or not home.is_dir():
-                continue
-            try:
-                texts = [read_text(home / name, f"recipes/{home.name}/{name}", home.name) for name in TEXTS]
-                new.append(recipe_from_text(home.name, *texts, scheme.language))
-            except (ReleaseProblem, RefusedError) as problem:
-                skipped.append((home.name, str(problem)))
-        self.add_recipes(new, scheme)
-        return Imported([recipe.id for recipe in new], skipped)
-
-    def import_release(self, folder: Path) -> Imported:
-        """Import the recipes of a release; known ones must have the same words.
-
-        Raises:
-            UsageError: If a known recipe has other words: its annotations would not fit.
-        """
-        known, ever, scheme = set(self.store.recipe_ids()), set(self.store.names()), self._scheme_of(folder)
-        new, skipped, same = [], [], []
-        for checked in scan_release(folder):
-            if checked.recipe is None:
-                skipped.append((checked.id, str(checked.problems[0])))
-            elif checked.id not in ever and checked.id not in known:
-                new.append(checked.recipe)
-            elif self.store.key_of(checked.id) != checked.id:
-                continue  # it was renamed, replaced or deleted here
-            elif words_of(checked.recipe) != words_of(self.store.known_recipe(checked.id)):
-                raise UsageError(
-                    f"recipe {checked.id}: expected in {folder} the words that {self.store.path} was started with, "
-                    "found other ones; pass that release, or start another --db"
-                )
-            else:
-                same.append(checked.id)
-        notes = {recipe.id: read_notes(folder, recipe.id) for recipe in new}
-        self.add_recipes(new, scheme, notes)
-        return Imported([recipe.id for recipe in new], skipped, tuple(same))
-
-    def _scheme_of(self, folder: Path) -> Scheme:
-        """The scheme of a folder to import, which must be that of the recipes that are there.
-
-        Raises:
-            UsageError: If it is another: pages offer one set of tags and labels.
-        """
-        scheme = read_scheme(folder)
-        if self.store.recipe_ids() and scheme != self.store.scheme:
-            raise UsageError(
-                f"expected in {folder} the language, tags and labels that {self.store.path} was started with, found "
-                "others; start another --db"
-            )
-        return scheme
-
-    def add_recipes(self, recipes: Iterable[Recipe], scheme: Scheme | None = None, notes: Notes | None = None) -> None:
+    def add_recipes(self, recipes: Iterable[Recipe], scheme: Scheme | None = None) -> None:
         """Add recipes, all of them or none; by default with the scheme of those that are there.
 
         Raises:
             RefusedError: If one exists, or its id is not a folder name.
         """
-        known = set(self.store.recipe_ids())
-        recipes = list(recipes)
-        for recipe in recipes:
-            if (problem := id_problem(recipe.id)) is not None:
-                raise RefusedError("recipe_id", problem.message, id=recipe.id)
-            if recipe.id in known:
-                reason = f"expected the id of a new recipe, found {recipe.id!r} already there; choose another"
-                raise RefusedError("recipe_id", reason, id=recipe.id, exists=True)
-        if recipes:
-            self.store.add_recipes(recipes, scheme or self.scheme, notes)
+        add_recipes(self.store, recipes, scheme or self.scheme)
 
     def rename_recipe(self, recipe_id: str, name: str, title: str) -> int:
         """Give a recipe another id and title; return the number that undoes it.
@@ -249,17 +170,7 @@ class Workspace:
         """Offer a release folder as suggestions under this name."""
         if origin == FROM_RELEASE or not _LAYER_NAME.fullmatch(origin):
             raise RefusedError("layer_name", f"expected a plain name for the origin, found {origin!r}", name=origin)
-        known = set(self.store.recipe_ids())
-        documents, skipped = [], []
-        for checked in scan_release(folder):
-            if checked.id not in known:
-                skipped.append((checked.id, "not one of the recipes here"))
-            elif checked.recipe is None:
-                skipped.append((checked.id, str(checked.problems[0])))
-            elif (document := _on_words_of(self.store.known_recipe(checked.id), checked.recipe, self.scheme)) is None:
-                skipped.append((checked.id, "another text than here"))
-            else:
-                documents.append(document)
+        documents, skipped = read_suggestions(self.store, folder, self.scheme)
         self._suggest(origin, documents)
         return Imported([document.base.id for document in documents], skipped)
 
@@ -418,27 +329,3 @@ def _values(operation: dict[str, Any]) -> Iterable[object]:
     if operation.get("op") == "frames" and isinstance(changes, list):
         return [change.get("value") for change in changes if isinstance(change, dict)]
     return []
-
-
-def _on_words_of(ours: Recipe, suggested: Recipe, scheme: Scheme) -> Document | None:
-    """A suggestion for our recipe; None if it is about another text. It may divide the same text otherwise."""
-    for our_lines, lines in zip(ours.sections, suggested.sections, strict=True):
-        if len(our_lines) != len(lines):
-            return None
-        for our_line, line in zip(our_lines, lines, strict=True):
-            if line.length != our_line.length or (suggested.has_text and line.text != our_line.text):
-                return None
-            if spaces_of(line) != spaces_of(our_line):
-                return None
-    document = annotated_document(suggested, scheme)
-    cuts = [
-        LineWords(section, number, ends)
-        for section, lines in enumerate(suggested.sections)
-        for number, line in enumerate(lines)
-        if (ends := _ends(line)) != _ends(ours.sections[section][number])
-    ]
-    return replace(document, base=blank_document(ours).base, cuts=tuple(cuts))
-
-
-def _ends(line: Line) -> tuple[int, ...]:
-    return tuple(word.end for word in line.words)

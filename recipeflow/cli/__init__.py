@@ -10,6 +10,7 @@ import sys
 
 from recipeflow.cli import (
     annotating,
+    annotations,
     data,
     exchanging,
     exploring,
@@ -39,9 +40,9 @@ COMMANDS = (
     reading.agreement,
     exploring.explore,
     annotating.annotate,
-    annotating.annotate_import,
-    annotating.annotate_export,
-    annotating.annotate_times,
+    annotations.annotate_import,
+    annotations.annotate_export,
+    annotations.annotate_times,
     learning.features,
     learning.train,
     learning.evaluate,

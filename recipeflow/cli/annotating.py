@@ -1,26 +1,22 @@
-"""Commands around the annotation interface: ``annotate``, and ``annotate-import``, ``-export`` and ``-times``."""
+"""The command ``annotate``: the annotation interface as a server, with its people and suggestions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recipeflow.cli.shared import errors, output
+from recipeflow.cli.annotations import print_skipped
+from recipeflow.cli.shared import output
 from recipeflow.errors import UsageError
 
 if TYPE_CHECKING:
     from recipeflow.annotate.people import Person
     from recipeflow.annotate.suggest.background import Suggester
     from recipeflow.annotate.workspace import Workspace
-
-DatabaseArgument = Annotated[
-    Path,
-    typer.Argument(metavar="DB", help="A database of annotations, as written by vrf annotate.", show_default=False),
-]
+    from recipeflow.web.security import PublicUrl
 
 
 def annotate(
@@ -69,6 +65,10 @@ def annotate(
     new_token: Annotated[
         list[str] | None, typer.Option(help="Make another token for this person; can be repeated.")
     ] = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(help="The address of a reverse proxy before this server, such as https://recipes.example."),
+    ] = None,
     max_video_size: Annotated[int, typer.Option(help="The largest film to upload, in megabytes.", min=1)] = 2000,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
@@ -90,8 +90,10 @@ def annotate(
     from recipeflow.annotate.store import Store
     from recipeflow.annotate.suggest.background import Suggester
     from recipeflow.annotate.workspace import Workspace
+    from recipeflow.web.security import PublicUrl
 
-    people = _find_people(annotator or [], curate, host, token, personal, new_token or [])
+    public = None if public_url is None else PublicUrl.parse(public_url)
+    people = _find_people(annotator or [], curate, host, token, personal, new_token or [], public)
     _check_place(db, release)
     if no_suggestions and (parser or model or learn):
         raise UsageError("expected --no-suggestions alone, found --parser, --model or --learn; omit one")
@@ -103,17 +105,17 @@ def annotate(
             store, release, blank=blank, curating=curate, annotators=annotator or (), largest_film=largest
         )
         if release is not None:
-            _print_skipped(workspace.import_folder(release).skipped)
+            print_skipped(workspace.import_folder(release).skipped)
         for name in annotator or ():
             workspace.add_layer(name)
         for source in suggest or ():
-            _print_skipped(workspace.suggest(source).skipped)
+            print_skipped(workspace.suggest(source).skipped)
         workspace.films.uploads.clean_up()
         if waiting := workspace.recipe_films.sample_missing():
             output.print(f"sampling films in the background: {', '.join(waiting)}", markup=False, soft_wrap=True)
         if not no_suggestions:
             _prepare_suggestions(workspace, suggester, learn or (), parser, model)
-        site = {"host": host, "port": port}
+        site = {"host": host, "port": port, "public": public}
         try:
             if people:
                 _serve_people(workspace, people, new_token or [], guidelines, site)
@@ -126,21 +128,28 @@ def annotate(
 
 
 def _find_people(
-    annotators: list[str], curate: bool, host: str, token: str | None, personal: bool, renewed: list[str]
+    annotators: list[str],
+    curate: bool,
+    host: str,
+    token: str | None,
+    personal: bool,
+    renewed: list[str],
+    public: PublicUrl | None = None,
 ) -> list[Person]:
     """Who gets a token of their own: everybody, on a server that others can reach; nobody with one shared token."""
     from recipeflow.annotate.people import CURATOR, Person
     from recipeflow.web.security import check_exposure, is_loopback
 
+    exposed = public is not None or not is_loopback(host)
     people = [Person(name) for name in dict.fromkeys(annotators)] + [Person(CURATOR, CURATOR)] * curate
-    if token is None and (personal or not is_loopback(host)) and people:
+    if token is None and (personal or exposed) and people:
         if unknown := set(renewed) - {person.name for person in people}:
             raise UsageError(f"expected --new-token of a person named here, found {unknown.pop()!r}; check the name")
         return people
-    check_exposure(host, token)
+    check_exposure(host, token, public)
     if personal or renewed:
         raise UsageError("expected --annotator or --curate, and no --token, for personal tokens; add or remove it")
-    if not is_loopback(host) and len(annotators) > 1:
+    if exposed and len(annotators) > 1:
         names = ", ".join(annotators)
         message = f"expected a token for each of {names}, so that none sees another's layer, found one for all"
         raise UsageError(f"{message}; omit --token: a URL is printed for each")
@@ -179,97 +188,6 @@ def _serve_people(
     serve(create_personal_app(workspace, persons, guidelines), token=people, announce=announce, **site)
 
 
-def annotate_import(
-    db: DatabaseArgument,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, or recipes/<id>/*.txt.")],
-    suggest: Annotated[
-        bool, typer.Option("--suggest", help="Add only suggestions, for recipes already there.")
-    ] = False,
-) -> None:
-    """Import recipes, or suggestions for them, into a database.
-
-    A folder without annotations.json is read as plain text: each recipes/<id> with title.txt, ingredients.txt and
-    instructions.txt is normalised and split into words.
-
-    Example:  vrf annotate-import annotations.db kitchen
-    """
-    from recipeflow.annotate.store import Store
-    from recipeflow.annotate.workspace import Workspace
-
-    with Store(db) as store:
-        workspace = Workspace(store)
-        imported = workspace.suggest(str(folder)) if suggest else workspace.import_folder(folder)
-    _print_skipped(imported.skipped)
-    what = "suggestions for" if suggest else "new recipes:"
-    output.print(f"{what} {len(imported.added)}{' recipes' if suggest else ''}", markup=False, soft_wrap=True)
-
-
-def annotate_export(
-    db: DatabaseArgument,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.", show_default=False)],
-    layer: Annotated[str, typer.Option(help="The annotator whose layer to export.", show_default=False)],
-    form: Annotated[str, typer.Option("--format", help="release, text (the original tool's) or brat.")] = "release",
-    release: Annotated[Path | None, typer.Option(help="The release folder with the frames.")] = None,
-    done: Annotated[bool, typer.Option("--done", help="Only recipes whose three steps are done.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
-) -> None:
-    """Export a layer of annotations as a release folder.
-
-    --format exports the original tool's text files, or files for brat, instead. Works while vrf annotate is running.
-
-    Example:  vrf annotate-export annotations.db mine --layer alice \\
-                --release kitchen
-    """
-    from recipeflow.annotate.exporting import FORMATS, export_layer
-    from recipeflow.annotate.layers import open_layer
-
-    if form not in FORMATS:
-        raise UsageError(f"expected --format {', '.join(FORMATS)}, found {form!r}; choose one")
-    with open_layer(db, layer) as (store, found):
-        exported = export_layer(store, found, out, form, release=release, done=done, overwrite=overwrite)
-    if as_json:
-        rows = {"out": str(out), "format": form, "recipes": exported.recipes, "notes": exported.notes}
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return
-    for note in exported.notes:
-        errors.print(note, markup=False, soft_wrap=True)
-    output.print(f"wrote {len(exported.recipes)} recipes to {out}", markup=False, soft_wrap=True)
-
-
-def annotate_times(
-    db: DatabaseArgument,
-    layer: Annotated[str, typer.Option(help="The annotator.", show_default=False)],
-    pause: Annotated[
-        float, typer.Option(help="A longer time between two clicks is a break, in seconds.", min=0)
-    ] = 120,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print seconds and operations as JSON.")] = False,
-) -> None:
-    """Print how long each step of each recipe took an annotator.
-
-    Read off the log: the time between two operations belongs to the later one. Works while vrf annotate is running.
-
-    Example:  vrf annotate-times annotations.db --layer alice
-    """
-    from recipeflow.annotate.layers import open_layer
-    from recipeflow.annotate.times import measure_times, times_table
-
-    if as_json and as_markdown:
-        raise UsageError("expected --json or --markdown, found both; choose one")
-    with open_layer(db, layer) as (store, found):
-        works = measure_times(store.timeline(found), pause)
-    if as_json:
-        rows = {recipe: work.as_dict() for recipe, work in works.items()}
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return
-    table = times_table(layer, works)
-    if as_markdown:
-        typer.echo(table.markdown())
-    else:
-        output.print(table.rich())
-
-
 def _prepare_suggestions(
     workspace: Workspace, suggester: Suggester, learn: Iterable[Path], parser: str | None, model: str | None
 ) -> None:
@@ -282,6 +200,7 @@ def _prepare_suggestions(
     for name, opening in ((parser, ("open_parser", parser, workspace.scheme)), (model, ("open_model", model))):
         if name is not None:
             find_model_folder(name)
+            output.print(f"opening {name} for suggestions", markup=False, soft_wrap=True)
             suggester.use(*opening)
     workspace.suggester, workspace.training = suggester, ParserTraining(workspace.store, suggester)
 
@@ -296,8 +215,3 @@ def _check_place(db: Path, release: Path | None) -> None:
 def _announce(address: str, db: Path) -> None:
     output.print(f"annotating at {address}", markup=False, soft_wrap=True)
     output.print(f"every click is saved in {db}; stop with Ctrl-C", markup=False, soft_wrap=True)
-
-
-def _print_skipped(skipped: Iterable[tuple[str, str]]) -> None:
-    for recipe_id, reason in skipped:
-        errors.print(f"left out: {recipe_id}: {reason}", markup=False, soft_wrap=True)

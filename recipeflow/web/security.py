@@ -44,6 +44,7 @@ CONTENT_TYPES = ("application/json", "application/octet-stream")
 
 SHORTEST_TOKEN = 8
 _SAFE = frozenset({"GET", "HEAD"})
+_PORTS = {"http": 80, "https": 443}
 
 
 def is_loopback(host: str) -> bool:
@@ -77,8 +78,8 @@ OWNER = "recipeflow.owner"
 """The key of a request's scope that says whose token it came with."""
 
 
-def check_exposure(host: str, token: str | None) -> None:
-    """Refuse to listen beyond this machine without a token.
+def check_exposure(host: str, token: str | None, public: PublicUrl | None = None) -> None:
+    """Refuse to be reached from beyond this machine without a token.
 
     Raises:
         UsageError: If there is no token, or one that is easily guessed.
@@ -86,11 +87,52 @@ def check_exposure(host: str, token: str | None) -> None:
     if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         message = f"expected a token of at least {SHORTEST_TOKEN} plain characters, found {len(token)}"
         raise UsageError(f"{message}; choose a longer one")
-    if token is None and not is_loopback(host):
+    if token is None and (public is not None or not is_loopback(host)):
+        option = f"--host {host}" if public is None else f"--public-url {public}"
         raise UsageError(
-            f"expected --token with --host {host}, found none: anyone on that network could change everything; "
-            "pass --token (or --annotator, of vrf annotate), or omit --host to listen on 127.0.0.1 only"
+            f"expected --token with {option}, found none: anyone on that network could change everything; "
+            "pass --token (or --annotator, of vrf annotate), or omit the option to serve this machine only"
         )
+
+
+@dataclass(frozen=True)
+class PublicUrl:
+    """Where people reach a server through a reverse proxy, such as ``https://recipes.example``.
+
+    Args:
+        scheme: ``http`` or ``https``.
+        host: The name, with the port if it is not the usual one.
+    """
+
+    scheme: str
+    host: str
+
+    @classmethod
+    def parse(cls, url: str) -> PublicUrl:
+        """Read an address.
+
+        Raises:
+            UsageError: If it is not the address of a whole site: pages expect to be at its root.
+        """
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            parts, port = urlsplit(""), None
+        beyond = parts.path.strip("/") or parts.query or parts.fragment or parts.username
+        if parts.scheme not in ("http", "https") or not parts.hostname or beyond:
+            message = f"expected --public-url such as https://recipes.example, without a path, found {url!r}"
+            raise UsageError(f"{message}; give the name that the proxy serves this at")
+        name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        usual = port is None or port == _PORTS[parts.scheme]
+        return cls(parts.scheme, name if usual else f"{name}:{port}")
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.host}"
+
+    def is_host(self, host: str) -> bool:
+        """Whether a Host header names it; a proxy may add the usual port."""
+        return host.lower() in (self.host, f"{self.host}:{_PORTS[self.scheme]}")
 
 
 class Guard:
@@ -102,11 +144,20 @@ class Guard:
         port: Its port.
         token: What a request must send, in the cookie or as a bearer token: one for all, or one of several; nothing
             by default.
+        public: The address of a proxy before this server: its name is this server's own, too.
     """
 
-    def __init__(self, app: ASGIApp, host: str, port: int, token: str | Keys | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        host: str,
+        port: int,
+        token: str | Keys | None = None,
+        public: PublicUrl | None = None,
+    ) -> None:
         self.app = app
         self.port = port
+        self.public = public
         self.keys = SharedToken(token) if isinstance(token, str) else token
         self.cookie = f"vrf_token_{port}"  # browsers keep cookies by host, whatever the port
         self.any_address = host in ("0.0.0.0", "::", "")
@@ -133,12 +184,12 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if not self._is_own(host):
+        through_proxy = self.public is not None and self.public.is_host(host)
+        if not through_proxy and not self._is_own(host):
             return _refuse(403, "host", f"expected this server's own name, found the host {host[:100]!r}")
         origin = headers.get("origin")
-        if origin is not None and (
-            urlsplit(origin).scheme not in ("http", "https") or urlsplit(origin).netloc != host
-        ):
+        own = (str(self.public),) if through_proxy else (f"http://{host}", f"https://{host}")
+        if origin is not None and origin not in own:
             return _refuse(403, "origin", f"expected a request of this server's own pages, found {origin[:100]!r}")
         changes = scope["method"] not in _SAFE
         if changes and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
@@ -163,7 +214,8 @@ class Guard:
             rest = urlencode(query, doseq=True)
             # Two slashes at the start would name another host.
             answer = RedirectResponse("/" + scope["path"].lstrip("/\\") + (f"?{rest}" if rest else ""), 303)
-            answer.set_cookie(self.cookie, token, httponly=True, samesite="lax", path="/")
+            secure = self.public is not None and self.public.scheme == "https"
+            answer.set_cookie(self.cookie, token, httponly=True, samesite="lax", path="/", secure=secure)
             return answer
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         for given in filter(None, (bearer, _cookie(headers, self.cookie))):

@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from recipeflow.errors import UsageError
-from recipeflow.web.security import Guard, Keys, check_exposure
+from recipeflow.web.security import Guard, Keys, PublicUrl, check_exposure
 
 HOST = "127.0.0.1"
 
@@ -28,6 +28,7 @@ def serve(
     token: str | Keys | None = None,
     announce: Callable[[str], None] = print,
     open_browser: bool = False,
+    public: PublicUrl | None = None,
 ) -> None:
     """Serve until Ctrl-C or SIGTERM, behind the checks of ``recipeflow.web.security``.
 
@@ -38,18 +39,24 @@ def serve(
         token: What every request must send; of several tokens, none is part of the address.
         announce: Called with the address once the server answers.
         open_browser: Open that address.
+        public: The address of a proxy before this server.
 
     Raises:
         UsageError: If the address is taken or not allowed.
     """
     if isinstance(token, str | None):
-        check_exposure(host, token)
+        check_exposure(host, token, public)
     listener = _listen(host, port)
     port = listener.getsockname()[1]
     config = uvicorn.Config(
-        Guard(app, host, port, token), log_level="warning", access_log=False, timeout_graceful_shutdown=2, ws="none"
+        Guard(app, host, port, token, public),
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=2,
+        ws="none",
     )
-    server = _AnnouncingServer(config, lambda: _welcome(_address(host, port, token), announce, open_browser))
+    address = _address(host, port, token, public)
+    server = _AnnouncingServer(config, lambda: _welcome(address, announce, open_browser))
     # uvicorn raises the signal again after it has stopped: as an exit, so that callers can close their files.
     previous = signal.signal(signal.SIGTERM, _exit)
     try:
@@ -85,11 +92,11 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UsageError(f"{message}; is it running already? Choose another --port, or 0 for a free one") from None
 
 
-def _address(host: str, port: int, token: str | Keys | None) -> str:
+def _address(host: str, port: int, token: str | Keys | None, public: PublicUrl | None) -> str:
     shown = socket.gethostname() if host in ("0.0.0.0", "::", "") else host
     shown = f"[{shown}]" if ":" in shown else shown
     query = f"?token={quote(token, safe='')}" if isinstance(token, str) else ""
-    return f"http://{shown}:{port}/{query}"
+    return f"{public or f'http://{shown}:{port}'}/{query}"
 
 
 def _welcome(address: str, announce: Callable[[str], None], open_browser: bool) -> None:

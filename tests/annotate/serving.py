@@ -26,7 +26,7 @@ from recipeflow.annotate.server import create_app
 from recipeflow.annotate.store import Store
 from recipeflow.annotate.workspace import Workspace
 from recipeflow.release.recipe import Recipe
-from recipeflow.web.security import Guard
+from recipeflow.web.security import Guard, PublicUrl
 from tests.hub.server import Background
 from tests.making import RECIPES, make_release
 
@@ -151,12 +151,18 @@ class AnnotationServer(Client):
 class LocalServer(Client):
     """The same application on 127.0.0.1 in a thread of the test: it starts at once, and its workspace can be seen."""
 
-    def __init__(self, workspace: Workspace, token: str | None = None, annotator: str | None = None):
+    def __init__(
+        self,
+        workspace: Workspace,
+        token: str | None = None,
+        public: PublicUrl | None = None,
+        annotator: str | None = None,
+    ):
         self.workspace = workspace
         self.server = Background(create_app(workspace, annotator))
         self.url = self.server.url
         port = int(self.url.rpartition(":")[2])
-        self.server.server.config.app = Guard(self.server.server.config.app, "127.0.0.1", port, token)
+        self.server.server.config.app = Guard(self.server.server.config.app, "127.0.0.1", port, token, public)
 
     def __enter__(self) -> "LocalServer":
         self.server.start()

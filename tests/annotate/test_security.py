@@ -5,13 +5,15 @@ import json
 import os
 import subprocess
 import sys
+from urllib.parse import quote
 
 import pytest
 
 from recipeflow.annotate.store import Store
 from recipeflow.annotate.workspace import Workspace
+from recipeflow.cli.annotating import _find_people
 from recipeflow.errors import UsageError
-from recipeflow.web.security import Guard, check_exposure
+from recipeflow.web.security import Guard, PublicUrl, check_exposure
 from tests.annotate.serving import ROOT, LocalServer, document_path
 from tests.making import TEA
 
@@ -180,3 +182,52 @@ def test_the_command_does_not_start_without_a_token(tmp_path):
     ran = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False)
     assert ran.returncode == 1 and "UsageError" in ran.stderr and "--token" in ran.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def proxied(workspace):
+    """A server behind a proxy that passes on the name which people use."""
+    with LocalServer(workspace, TOKEN, PublicUrl.parse("https://Recipes.example/")) as server:
+        yield server
+
+
+def post_through_proxy(server, host: str, origin: str) -> int:
+    headers = {"Content_Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+    return ask(server, "POST", "/api/layers", BODY, Host=host, Origin=origin, **headers)[0]
+
+
+@pytest.mark.parametrize("host", ["recipes.example", "RECIPES.example", "recipes.example:443"])
+def test_the_public_name_is_accepted_with_its_own_origin_alone(proxied, host):
+    assert post_through_proxy(proxied, host, "https://recipes.example") in (200, 201)
+    for origin in ("http://recipes.example", "https://recipes.example:8443", "https://evil.example", "null"):
+        assert post_through_proxy(proxied, host, origin) == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "recipes.example.evil.example", "recipes.example:80", "127.0.0.1"])
+def test_a_public_name_opens_no_other(proxied, host):
+    assert post_through_proxy(proxied, host, f"https://{host}") == 403
+
+
+def test_a_proxied_server_keeps_its_local_name_and_its_cookie_to_https(proxied):
+    port = proxied.url.rpartition(":")[2]
+    assert post_through_proxy(proxied, f"127.0.0.1:{port}", f"http://127.0.0.1:{port}") in (200, 201)
+    assert post_through_proxy(proxied, f"127.0.0.1:{port}", "https://recipes.example") == 403
+    _, answer, _ = ask(proxied, path=f"/?token={quote(TOKEN)}", Host="recipes.example")
+    assert answer.status == 303
+    assert "secure" in answer.headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize("url", ["recipes.example", "ftp://recipes.example", "https://", "https://a/b", "https://a:x"])
+def test_a_wrong_public_url_is_refused(url):
+    with pytest.raises(UsageError, match="--public-url"):
+        PublicUrl.parse(url)
+
+
+def test_a_public_server_needs_tokens():
+    public = PublicUrl.parse("https://recipes.example")
+    with pytest.raises(UsageError, match="--public-url https://recipes"):
+        check_exposure("127.0.0.1", None, public)
+    assert [person.name for person in _find_people(["alice", "bob"], False, "127.0.0.1", None, False, [], public)] == [
+        "alice",
+        "bob",
+    ]

@@ -27,7 +27,7 @@ def server(release, tmp_path_factory):
     folder = tmp_path_factory.mktemp("db")
     with Store(folder / "annotations.db") as store:
         workspace = Workspace(store, release, Pictures(folder / "pictures"))
-        workspace.import_release(release)
+        workspace.import_folder(release)
         workspace.add_layer("alice")
         with LocalServer(workspace, annotator="alice") as server:
             yield server

@@ -12,7 +12,17 @@ from tests.making import SALAD, TEA, make_release
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("suggest")
     model = make_release(folder / "model-a", [SALAD, TEA])
-    options = ("--annotator", "alice", "--annotator", "guided", "--blank", "--suggest", str(model))
+    options = (
+        "--annotator",
+        "alice",
+        "--annotator",
+        "guided",
+        "--annotator",
+        "carol",
+        "--blank",
+        "--suggest",
+        str(model),
+    )
     with AnnotationServer(make_release(folder / "release"), folder / "work.db", *options) as server:
         yield server
 
@@ -55,6 +65,41 @@ def test_flows_and_frames_too(page, server):
     expect(page.locator('[data-object] [data-side="before"]').first).to_have_attribute("data-value", "1")
     expect_saved(page)
     assert [each["before"] for each in server.document(TEA.id)["objects"]] == [1, 2]
+
+
+def test_line_by_line(page, server):
+    """`Y` accepts what is suggested in the marked line, and marks the next one; a wrong one is rejected before."""
+    open_step(page, server, SALAD.id, "words", "carol")
+    by_line = {}
+    for each in SALAD.entities.values():
+        by_line.setdefault((each.section, each.line), []).append(each.id)
+    (first, found), (second, others), *_ = by_line.items()
+    marked = page.locator(".text-line.at-hand")
+    expect(marked).to_have_attribute("data-line", str(first[1]))
+    expect(page.locator('[data-key="accept line"]')).to_contain_text(f"Accept the line’s {len(found)}")
+    page.keyboard.press("y")
+    expect(marked).to_have_attribute("data-line", str(second[1]))
+    expect(page.locator(".entity.accepted")).to_have_count(len(found))
+    page.locator(f'[data-suggestion^="ne:{others[0]}:"]').get_by_role("button", name="Reject").click()
+    page.locator('[data-key="accept line"]').click()
+    expect(page.locator(".entity.accepted")).to_have_count(len(found) + len(others) - 1)
+    expect_saved(page)
+    taken = [each["id"] for each in server.document(SALAD.id, "carol")["entities"]]
+    assert taken == [*found, *others[1:]]
+
+
+def test_a_line_of_flows(page, server):
+    """A flow belongs to the line that it starts in; what needs entities that are not there is left out."""
+    open_step(page, server, TEA.id, "words", "carol")
+    page.locator('[data-key="accept all"]').click()
+    page.keyboard.press("]")
+    first = min(tuple(map(int, flow.start.split("-")[:2])) for flow in TEA.flows)
+    inside = [flow for flow in TEA.flows if flow.start.startswith(f"{first[0]}-{first[1]}-")]
+    expect(page.locator('[data-key="accept line"]')).to_contain_text(str(len(inside)))
+    page.keyboard.press("y")
+    expect(page.locator(".arc:not(.suggested)")).to_have_count(len(inside))
+    expect_saved(page)
+    assert {each["start"] for each in server.document(TEA.id, "carol")["flows"]} == {flow.start for flow in inside}
 
 
 def test_a_suggestion_in_the_text(page, server):

@@ -1,7 +1,7 @@
 // The editor of one recipe: the bar with steps, undo and the state of saving; the step at work; suggestions;
 // conflicts.
 
-import { element, replaceContent } from "/shared/dom.js";
+import { element, findAll, replaceContent } from "/shared/dom.js";
 
 import { getJson, layerPath } from "./api.js";
 import { ConflictBanner } from "./conflicts.js";
@@ -20,7 +20,7 @@ import { Notices, isTyping, topBar } from "./shell.js";
 import { FlowsStep } from "./step_flows.js";
 import { FramesStep } from "./step_frames.js";
 import { WordsStep } from "./step_words.js";
-import { SuggestionsPanel } from "./suggestions.js";
+import { SuggestionsPanel, markLine } from "./suggestions.js";
 
 /** @import { App, Page, Route } from "./types.js" */
 
@@ -195,6 +195,7 @@ export class Editor {
     this.drawTabs();
     this.step.update(this.view);
     this.suggestions.update(this.view);
+    markLine(this.place, this.suggestions.lineAtHand);
     this.guide?.update(this.view, this.stepName);
     this.aimHistory(this.undo, "undo", this.session.canUndo);
     this.aimHistory(this.redo, "redo", this.session.canRedo);
@@ -262,6 +263,15 @@ export class Editor {
     }
   }
 
+  /** Accept the suggestions of the line at hand, and bring the next one into view. */
+  acceptLine() {
+    if (!this.suggestions.acceptLine()) return false;
+    const { section, line } = this.suggestions.lineAtHand ?? {};
+    const [next] = findAll(this.place, `.text-line[data-section="${section}"][data-line="${line}"]`);
+    next?.scrollIntoView({ block: "nearest" });
+    return true;
+  }
+
   finishStep() {
     const done = !this.view.done[this.stepName];
     this.session.do({ op: "done", step: this.stepName, done });
@@ -300,6 +310,7 @@ export class Editor {
       (command && key === "y" && (this.session.redo(), true)) ||
       (!command && event.key === "?" && (openHelp(this.app.server, this.stepName), true)) ||
       (!command && key === "g" && (this.guidelines.toggle(), true)) ||
+      (!command && key === "y" && this.acceptLine()) ||
       (!command && event.key === "[" && (this.turnTo(-1), true)) ||
       (!command && event.key === "]" && (this.turnTo(1), true)) ||
       (!command && !event.altKey && this.step.onKey(event));

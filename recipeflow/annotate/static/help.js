@@ -14,6 +14,7 @@ const KEYS = {
     ["Ctrl Shift Z", "redo"],
     ["[ ]", "steps"],
     ["Esc", "escape"],
+    ["Y", "line"],
     ["?", "help"],
     ["G", "guidelines"],
   ],

@@ -1,7 +1,7 @@
 // What a model or another release suggests for the step at work: shown apart from human work, with its origin, to
 // accept or reject.
 
-import { element, replaceContent } from "/shared/dom.js";
+import { element, findAll, replaceContent } from "/shared/dom.js";
 
 import { describeRefusal, entityText, sideText, wordsText } from "./describe.js";
 import { t } from "./language.js";
@@ -105,11 +105,53 @@ export class SuggestionsPanel {
     return element("div", { class: "row tight" }, t("suggest.from"), chips);
   }
 
+  /**
+   * The first line with suggestions that can be accepted, with these; null where there is none. A flow belongs to the
+   * line that it starts in.
+   */
+  get lineAtHand() {
+    if (this.kind === "image") return null;
+    const lines = Map.groupBy(
+      openSuggestions(this.session.view, this.kind, this.origin).filter((each) => !each.clash),
+      ({ item }) => (item.id ?? item.start).split("-", 2).join("-"),
+    );
+    const [first] = [...lines.keys()].sort((one, other) => one.localeCompare(other, "en", { numeric: true }));
+    if (first === undefined) return null;
+    const [section, line] = first.split("-").map(Number);
+    return { section, line, suggestions: lines.get(first) ?? [] };
+  }
+
+  acceptLine() {
+    const found = this.lineAtHand;
+    if (found) this.accept(found.suggestions);
+    return found !== null;
+  }
+
+  lineButton() {
+    const found = this.lineAtHand;
+    return (
+      found &&
+      element(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          title: t("suggest.accept.line.title"),
+          data: { key: "accept line" },
+          on: { click: () => this.acceptLine() },
+        },
+        t("suggest.accept.line", { count: found.suggestions.length }),
+        element("kbd", { "aria-hidden": "true" }, "Y"),
+      )
+    );
+  }
+
   allButtons(shown) {
     const acceptable = shown.filter((each) => !each.clash);
     return element(
       "div",
       { class: "row tight" },
+      this.lineButton(),
       element(
         "button",
         {
@@ -198,6 +240,19 @@ export class SuggestionsPanel {
   settle(op, suggestions) {
     for (const [origin, group] of byOrigin(suggestions))
       this.session.do({ op, origin, keys: group.map((each) => each.key) });
+  }
+}
+
+/**
+ * Mark the line that is read next in a drawn text, and no other one.
+ *
+ * @param {Element} place
+ * @param {{ section: number, line: number } | null} found
+ */
+export function markLine(place, found) {
+  for (const drawn of findAll(place, ".text-line")) {
+    const isFound = Number(drawn.dataset.section) === found?.section && Number(drawn.dataset.line) === found?.line;
+    drawn.classList.toggle("at-hand", isFound);
   }
 }
 

@@ -156,7 +156,7 @@ class Suggester:
         if result is None or result.document.cuts != document.cuts:
             return {}
         found: dict[str, dict[str, Item]] = {}
-        for guess in _fitting(document, result.guesses):
+        for guess in _fitting(document, result):
             item = replace(make_item(guess.value), confidence=round(guess.confidence, 3))
             found.setdefault(guess.origin, {})[item.key] = item
         return found
@@ -311,18 +311,19 @@ class Suggester:
                 self.results[document.base.id, layer.name] = result
 
 
-def _fitting(document: Document, guesses: Sequence[Guess]) -> Iterator[Guess]:
+def _fitting(document: Document, result: Result) -> Iterator[Guess]:
     """The guesses that a document has room for: it may have changed since they were made."""
     taken = {(e.section, e.line, word) for e in document.entities for word in range(e.start, e.end)}
-    linked = {(flow.start, flow.end) for flow in document.flows}
+    before = {(flow.start, flow.end) for flow in result.document.flows}
+    drawn = {flow.start for flow in document.flows if (flow.start, flow.end) not in before}
     complete = {pair.key for pair in document.pairs if pair.before is not None and pair.after is not None}
-    for guess in guesses:
+    for guess in result.guesses:
         value = guess.value
         if isinstance(value, AnnotatedEntity):
             fits = taken.isdisjoint((value.section, value.line, word) for word in range(value.start, value.end))
         elif isinstance(value, AnnotatedFlow):
-            ends = {value.start, value.end}
-            fits = ends <= document.entities_by_id.keys() and (value.start, value.end) not in linked
+            # A flow that was drawn may replace what was suggested from there: that is decided when it is computed.
+            fits = {value.start, value.end} <= document.entities_by_id.keys() and value.start not in drawn
         else:
             known = value.action in document.traced and (
                 value.entity is None or value.entity in document.entities_by_id

@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from recipeflow.annotate.document import AnnotatedFlow
+import numpy as np
+
+from recipeflow.annotate.suggest.flow_chances import FlowChances
 from recipeflow.annotate.suggest.flow_features import EntityPairs
-from recipeflow.annotate.suggest.guess import FINISHED, Guess
+from recipeflow.annotate.suggest.guess import FINISHED
 from recipeflow.annotate.suggest.learner import Chooser, Classifier
 from recipeflow.release.recipe import Recipe
-
-UNLIKELY = 0.05
-"""What is less likely is not even ranked."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +43,18 @@ class FlowModel:
             return None
         return cls(Chooser.train(choices, chosen), Classifier.train(named, labels))
 
-    def guess(self, recipe: Recipe) -> list[Guess]:
-        """Flows between the entities of a recipe; two of them may close a cycle."""
+    def read(self, recipe: Recipe) -> FlowChances:
+        """Where flows from each entity of a recipe end."""
         pairs = EntityPairs(recipe)
-        likely = []
-        for start in range(len(pairs.entities)):
-            ends = pairs.candidates(start)
-            features = [*(pairs.describe(start, end) for end in ends), pairs.describe_none(start)]
-            chances = self.ends.probabilities(features)[:-1]
-            likely += [(start, end, float(p)) for end, p in zip(ends, chances, strict=True) if p > UNLIKELY]
-        names = self.labels.probabilities([pairs.describe_label(start, end) for start, end, _ in likely])
-        return [
-            Guess(self._flow(pairs, start, end, row.argmax()), chance, FINISHED)
-            for (start, end, chance), row in zip(likely, names, strict=True)
-        ]
+        count = len(pairs.entities)
+        ends = np.zeros((count, count + 1), np.float32)
+        for start in range(count):
+            candidates = pairs.candidates(start)
+            features = [*(pairs.describe(start, end) for end in candidates), pairs.describe_none(start)]
+            ends[start, [*candidates, count]] = self.ends.probabilities(features)
 
-    def _flow(self, pairs: EntityPairs, start: int, end: int, label: int) -> AnnotatedFlow:
-        return AnnotatedFlow(pairs.entities[start].id, pairs.entities[end].id, self.labels.classes[label])
+        def name(start: int, end: int) -> dict[str, float]:
+            (row,) = self.labels.probabilities([pairs.describe_label(start, end)])
+            return dict(zip(self.labels.classes, map(float, row), strict=True))
+
+        return FlowChances(FINISHED, tuple(entity.id for entity in pairs.entities), ends, name)

@@ -22,11 +22,14 @@ FOOD, QUANTITY, ACTION = "F", "Q", "Ac"
 
 
 def guess_by_rules(recipe: Recipe, scheme: Scheme) -> list[Guess]:
-    """Flows between the entities of a recipe."""
+    """Flows from the entities of a recipe that have none yet."""
+    linked = {flow.start for flow in recipe.flows}
     pairs = EntityPairs(recipe)
     forward = scheme.language.partition("-")[0] in VERB_LAST
     guesses = []
     for start, entity in enumerate(pairs.entities):
+        if entity.id in linked:
+            continue
         end = _ingredient_end(pairs, start) if entity.section == 0 else _instruction_end(pairs, start, forward)
         if end is None:
             continue

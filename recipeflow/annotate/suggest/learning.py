@@ -34,11 +34,12 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned; ``None`` where no recipe is finished yet."""
+    """What was learned; ``None`` where no recipe is finished yet. ``recipes`` is how many there were."""
 
     dictionary: Dictionary
     tagger: Tagger | None = None
     flows: FlowModel | None = None
+    recipes: int = 0
 
     @classmethod
     def learn(cls, lessons: Sequence[Lesson]) -> Learned:
@@ -46,7 +47,7 @@ class Learned:
         lessons = lessons[-MOST:]
         tagged = [lesson.document.tagged for lesson in lessons if "words" in lesson.steps]
         linked = [lesson.document.tagged for lesson in lessons if "flows" in lesson.steps]
-        return cls(Dictionary.learn(tagged), Tagger.learn(tagged), FlowModel.learn(linked))
+        return cls(Dictionary.learn(tagged), Tagger.learn(tagged), FlowModel.learn(linked), len(lessons))
 
 
 def make_lesson(document: Document) -> Lesson | None:

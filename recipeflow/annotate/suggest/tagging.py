@@ -8,20 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from recipeflow.annotate.document import AnnotatedEntity
 from recipeflow.annotate.suggest.dictionary import lowered
-from recipeflow.annotate.suggest.guess import FINISHED, Guess
+from recipeflow.annotate.suggest.guess import FINISHED
 from recipeflow.annotate.suggest.learner import Classifier, Features
+from recipeflow.annotate.suggest.word_chances import WordChances
 from recipeflow.release.recipe import Recipe
-
-IMPOSSIBLE = -1e9
 
 
 @dataclass(frozen=True)
 class Tagger:
-    """Gives each word a tag in IOB2, and joins them to entities."""
+    """Gives each word a tag in IOB2."""
 
     classifier: Classifier
 
@@ -37,57 +33,15 @@ class Tagger:
                     answers += [word.iob2 for word in line.words[: len(words)]]
         return cls(Classifier.train(examples, answers)) if len(set(answers)) > 1 else None
 
-    def guess(self, recipe: Recipe) -> list[Guess]:
-        """Entities for the words of a recipe."""
-        return [
-            guess
-            for section, lines in enumerate(recipe.sections)
-            for number in range(len(lines))
-            if (words := lowered(recipe, section, number))
-            for guess in self._guess_line(words, section, number)
-        ]
-
-    def _guess_line(self, words: Sequence[str], section: int, line: int) -> list[Guess]:
-        chances = self.classifier.probabilities([describe_word(words, place, section) for place in range(len(words))])
-        path = best_path(chances, self.classifier.classes)
-        guesses, end = [], 0
-        for start, name in enumerate(path):
-            if start < end or not name.startswith("B-"):
-                continue
-            tag, end = name[2:], start + 1
-            while end < len(path) and path[end] == f"I-{tag}":
-                end += 1
-            entity = AnnotatedEntity(section, line, start, end, tag)
-            guesses.append(Guess(entity, self._confidence(chances, path, start, end), FINISHED))
-        return guesses
-
-    def _confidence(self, chances: np.ndarray, path: Sequence[str], start: int, end: int) -> float:
-        """How likely all words of an entity have its tag, and that it ends where it does."""
-        classes = self.classifier.classes
-        inside = np.prod([chances[place, classes.index(path[place])] for place in range(start, end)])
-        further = f"I-{path[start][2:]}"
-        beyond = chances[end, classes.index(further)] if end < len(path) and further in classes else 0.0
-        return float(inside * (1 - beyond))
-
-
-def best_path(chances: np.ndarray, classes: Sequence[str]) -> list[str]:
-    """The likeliest sequence of classes in which an entity begins before it continues (Viterbi)."""
-    follows = np.array([[_follows(before, after) for after in classes] for before in classes])
-    scores = np.log(chances + 1e-9)
-    best = scores[0] + [_follows("O", name) for name in classes]
-    came_from = []
-    for row in scores[1:]:
-        reached = best[:, None] + follows
-        came_from.append(reached.argmax(axis=0))
-        best = reached.max(axis=0) + row
-    path = [int(best.argmax())]
-    for back in reversed(came_from):
-        path.append(int(back[path[-1]]))
-    return [classes[number] for number in reversed(path)]
-
-
-def _follows(before: str, after: str) -> float:
-    return 0.0 if not after.startswith("I-") or before[2:] == after[2:] else IMPOSSIBLE
+    def read(self, recipe: Recipe) -> WordChances:
+        """How likely each word of a recipe has which tag."""
+        lines = {}
+        for section, content in enumerate(recipe.sections):
+            for number in range(len(content)):
+                if words := lowered(recipe, section, number):
+                    described = [describe_word(words, place, section) for place in range(len(words))]
+                    lines[section, number] = self.classifier.probabilities(described)
+        return WordChances(FINISHED, self.classifier.classes, lines)
 
 
 def describe_word(words: Sequence[str], place: int, section: int) -> Features:

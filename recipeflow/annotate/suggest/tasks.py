@@ -6,43 +6,41 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from recipeflow.annotate.document import Document, LineWords
+from recipeflow.annotate.document import Document
 from recipeflow.annotate.suggest.film import FilmTraits, look_at
 from recipeflow.annotate.suggest.frames import FrameModel
 from recipeflow.annotate.suggest.guess import Guess
-from recipeflow.annotate.suggest.guessing import guess_flows, guess_frames, guess_tags
+from recipeflow.annotate.suggest.guessing import guess_frames
+from recipeflow.annotate.suggest.kept import Kept
 from recipeflow.annotate.suggest.learning import Learned, Lesson
+from recipeflow.annotate.suggest.reading import Reader
 from recipeflow.release.scheme import Scheme
 from recipeflow.web.pictures import Film
 
 if TYPE_CHECKING:
-    from recipeflow.annotate.suggest.parsing import ParserGuesser
+    from recipeflow.annotate.suggest.parsing import ParserReader
     from recipeflow.annotate.suggest.ranking import FrameRanker
 
 KEPT_FILMS = 1000
-READ_TEXTS = 1000
-"""Recipes whose tags by the parser are kept: they change only with the words."""
 
 
 class Tasks:
     """All calls are made one after the other, by one server."""
 
     def __init__(self) -> None:
-        self.learned: dict[str, Learned] = {}
-        self.parsers: dict[str | None, ParserGuesser] = {}
+        self.readers: dict[str, Reader] = {}
+        self.parsers: dict[str | None, ParserReader] = {}
         self.ranker: FrameRanker | None = None
         self.frames: dict[str, FrameModel] = {}
-        self.films: dict[str, FilmTraits | None] = {}
-        self.read: dict[tuple[str | None, str, tuple[LineWords, ...]], list[Guess]] = {}
+        self.films: Kept[FilmTraits | None] = Kept(KEPT_FILMS)
 
     def open_parser(self, name: str, scheme: Scheme, layer: str | None = None) -> None:
         """Use a parser from now on: for a layer, or for all that have none of their own."""
-        from recipeflow.annotate.suggest.parsing import ParserGuesser
+        from recipeflow.annotate.suggest.parsing import ParserReader
 
-        parser = ParserGuesser(name)
+        parser = ParserReader(name, is_own=layer is not None)
         parser.check(scheme)
         self.parsers[layer] = parser
-        self.read.clear()
 
     def open_model(self, name: str) -> None:
         """Rank frames with a retrieval model from now on."""
@@ -52,7 +50,7 @@ class Tasks:
 
     def learn(self, layer: str, lessons: Sequence[Lesson]) -> None:
         """Train on the finished recipes of a layer."""
-        self.learned[layer] = Learned.learn(lessons)
+        self.readers[layer] = Reader(Learned.learn(lessons))
 
     def learn_frames(self, layer: str, films: Sequence[tuple[Document, Film]]) -> None:
         """Train on the chosen frames of a layer, which takes longer: every film has to be looked at."""
@@ -62,12 +60,9 @@ class Tasks:
 
     def suggest(self, layer: str, document: Document, film: Film | None = None) -> list[Guess]:
         """Suggestions for a recipe; for frames only with its film."""
-        learned = self.learned[layer]
-        owner = layer if layer in self.parsers else None
-        parser = self.parsers.get(owner) if document.base.has_text else None
-        read = self._read(parser, owner, document) if parser else ()
-        linked = parser.guess_flows(document) if parser and document.entities else ()
-        guesses = [*guess_tags(document, learned, read), *guess_flows(document, learned, linked)]
+        reader = self.readers[layer]
+        reader.parser = self.parsers.get(layer) or self.parsers.get(None)
+        guesses = [*reader.tags(document), *reader.flows(document)]
         return guesses if film is None or not document.objects else [*guesses, *self._frames(layer, document, film)]
 
     def _frames(self, layer: str, document: Document, film: Film) -> list[Guess]:
@@ -79,16 +74,4 @@ class Tasks:
 
     def _look(self, film: Film) -> FilmTraits | None:
         """What can be seen in a film, looked at once."""
-        if film.stamp not in self.films:
-            if len(self.films) >= KEPT_FILMS:
-                self.films.pop(next(iter(self.films)))
-            self.films[film.stamp] = look_at(film.folder, film.numbers)
-        return self.films[film.stamp]
-
-    def _read(self, parser: ParserGuesser, owner: str | None, document: Document) -> list[Guess]:
-        key = owner, document.base.id, document.cuts
-        if key not in self.read:
-            if len(self.read) >= READ_TEXTS:
-                self.read.clear()
-            self.read[key] = parser.guess_tags(document)
-        return self.read[key]
+        return self.films.get(film.stamp, lambda: look_at(film.folder, film.numbers))

@@ -82,6 +82,25 @@ def test_accepted_suggestions_are_counted_apart_and_flows_follow(server):
     assert not any(each["clash"] for each in flows)
 
 
+def test_a_flow_that_is_drawn_replaces_what_was_suggested_from_there(server):
+    """At once: not only when suggestions are computed again."""
+    found = suggested(server, RECIPES[4], wanted=lambda found: any(e["kind"] == "flow" for e in found["suggestions"]))
+    flow = next(each["item"] for each in found["suggestions"] if each["kind"] == "flow")
+    entities = server.get(f"/api/layers/alice/recipes/{RECIPES[4].id}")["entities"]
+    for other in entities:  # any end that is not suggested from there, and closes no cycle
+        if other["id"] in {e["item"]["end"] for e in found["suggestions"] if e["kind"] == "flow"} | {flow["start"]}:
+            continue
+        drawn = {"op": "flow", "start": flow["start"], "end": other["id"], "label": "other-mod"}
+        status, answer = server.save(RECIPES[4].id, drawn)
+        if status == 200:
+            break
+    left = [each for each in answer["document"]["suggestions"] if each["kind"] == "flow"]
+    assert left
+    assert flow["start"] not in {each["item"]["start"] for each in left}
+    again = [each for each in suggested(server, RECIPES[4])["suggestions"] if each["kind"] == "flow"]
+    assert flow["start"] not in {each["item"]["start"] for each in again}
+
+
 def test_the_list_says_how_certain_recipes_are(server):
     suggested(server, RECIPES[4])
     for _ in range(2000):  # recipes that nobody opened come last

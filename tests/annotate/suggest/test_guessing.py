@@ -1,6 +1,7 @@
 """Suggestions are always valid: whatever was learned, all of them can be accepted together, on any document."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -16,8 +17,9 @@ from recipeflow.annotate.operations import apply, read_operation
 from recipeflow.annotate.suggest.film import FilmTraits, look_at
 from recipeflow.annotate.suggest.frames import FrameModel
 from recipeflow.annotate.suggest.guess import Guess
-from recipeflow.annotate.suggest.guessing import guess_flows, guess_frames, guess_tags
+from recipeflow.annotate.suggest.guessing import guess_frames
 from recipeflow.annotate.suggest.learning import Learned, Lesson
+from recipeflow.annotate.suggest.reading import Reader
 from recipeflow.errors import RefusedError
 from recipeflow.graph import build_graph
 from recipeflow.kitchen.cooking import cook_recipe, devise_recipe
@@ -30,11 +32,11 @@ STEPS = frozenset(("words", "flows", "frames"))
 ENGLISH = ENGLISH_INFO.scheme
 
 
-def learn(*documents: Document) -> Learned:
-    return Learned.learn([Lesson(document, STEPS) for document in documents])
+def learn(*documents: Document) -> Reader:
+    return Reader(Learned.learn([Lesson(document, STEPS) for document in documents]))
 
 
-LEARNED = [
+READERS = [
     learn(),
     learn(annotated_document(SALAD)),
     learn(*(annotated_document(devise_recipe(3, number).recipe) for number in range(4))),
@@ -64,13 +66,13 @@ def accept_all(document: Document, guesses: list[Guess]) -> Document:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.randoms(use_true_random=False), st.sampled_from(BEGINNINGS), st.sampled_from(LEARNED), st.integers(0, 12))
-def test_suggestions_are_valid_operations(random: Random, document: Document, learned: Learned, changes: int):
+@given(st.randoms(use_true_random=False), st.sampled_from(BEGINNINGS), st.sampled_from(READERS), st.integers(0, 12))
+def test_suggestions_are_valid_operations(random: Random, document: Document, reader: Reader, changes: int):
     for _ in range(changes):
         with suppress(RefusedError):
             document = apply(document, read_operation(draw_operation(random, document, []))).document
-    tagged = accept_all(document, guess_tags(document, learned))
-    linked = accept_all(tagged, guess_flows(tagged, learned))
+    tagged = accept_all(document, reader.tags(document))
+    linked = accept_all(tagged, reader.flows(tagged))
     build_graph(linked.recipe)  # which refuses a cycle
     frames = guess_frames(linked, random.choice(FRAMES), FILM)
     chosen = {frame for guess in frames for frame in (guess.value.before, guess.value.after)}
@@ -80,24 +82,24 @@ def test_suggestions_are_valid_operations(random: Random, document: Document, le
 
 
 def test_what_is_finished_or_given_gets_no_suggestions():
-    learned = LEARNED[2]
+    reader = READERS[2]
     given = annotated_document(SALAD)
-    assert not guess_tags(given, learned)
-    assert not guess_flows(given, learned)
+    assert not reader.tags(given)
+    assert not reader.flows(given)
     done = blank_document(SALAD).change(done=("words", "flows"))
-    assert not guess_tags(done, learned)
-    assert not guess_flows(done, learned)
+    assert not reader.tags(done)
+    assert not reader.flows(done)
 
 
 def test_finished_recipes_teach():
     """Of recipes that were not seen, most tags and flows are found after a few finished ones."""
-    learned = learn(*(annotated_document(devise_recipe(5, number).recipe) for number in range(8)))
+    reader = learn(*(annotated_document(devise_recipe(5, number).recipe) for number in range(8)))
     found = wanted = right = 0
     for number in range(4):
         recipe = devise_recipe(6, number).recipe
         gold = annotated_document(recipe, origin=None)
-        guesses = guess_tags(blank_document(recipe), learned)
-        guesses += guess_flows(gold.change(flows=()), learned)
+        guesses = reader.tags(blank_document(recipe))
+        guesses += reader.flows(gold.change(flows=()))
         keys = {make_item(guess.value).key for guess in guesses}
         gold_keys = {key for key, item in list_items(gold).items() if item.kind != "image"}
         found, wanted, right = found + len(keys), wanted + len(gold_keys), right + len(keys & gold_keys)
@@ -108,17 +110,28 @@ def test_finished_recipes_teach():
 def test_a_word_tagged_by_hand_is_suggested_elsewhere_in_the_recipe():
     entity = next(e for e in annotated_document(SALAD, origin=None).entities if e.tag == "F")
     document = blank_document(SALAD).change(entities=(entity,))
-    guesses = guess_tags(document, LEARNED[0])
+    guesses = READERS[0].tags(document)
     assert guesses
     assert {guess.value.tag for guess in guesses} == {"F"}
 
 
+def test_where_a_flow_was_drawn_the_rules_suggest_no_other():
+    tagged = annotated_document(SALAD, origin=None).change(flows=(), pairs=())
+    suggested = READERS[0].flows(tagged)
+    first = suggested[0].value
+    other = next(e.id for e in tagged.entities if e.id not in (first.start, first.end))
+    drawn = tagged.change(flows=(replace(first, end=other),))
+    left = {guess.value.start for guess in READERS[0].flows(drawn)}
+    assert first.start not in left
+    assert left
+
+
 def test_a_rejected_suggestion_stays_rejected_whoever_makes_it_again():
-    document, learned = blank_document(SALAD), LEARNED[2]
-    guess = guess_tags(document, learned)[0]
+    document, reader = blank_document(SALAD), READERS[2]
+    guess = reader.tags(document)[0]
     key = make_item(guess.value).key
     document = apply(document, Reject("the parser", (key,))).document
-    again = {make_item(each.value).key: each.origin for each in guess_tags(document, learned)}
+    again = {make_item(each.value).key: each.origin for each in reader.tags(document)}
     assert again[key] == "the parser"  # so that it is listed as rejected, and can be taken back
 
 
@@ -162,11 +175,11 @@ def test_nothing_is_suggested_without_text():
     lines = [tuple(type(line)(line.words) for line in section) for section in bare.sections]
     recipe = type(bare)(bare.id, *lines, flows=bare.flows)
     document = blank_document(recipe)
-    assert not guess_tags(document, LEARNED[2])
+    assert not READERS[2].tags(document)
     tagged = annotated_document(recipe, origin=None).change(flows=())
-    assert guess_flows(tagged, LEARNED[0])
+    assert READERS[0].flows(tagged)
 
 
 def test_the_smallest_recipe_has_suggestions_too():
-    learned = learn(annotated_document(TEA))
-    assert {guess.value.tag for guess in guess_tags(blank_document(TEA), learned)} >= {"F"}
+    reader = learn(annotated_document(TEA))
+    assert {guess.value.tag for guess in reader.tags(blank_document(TEA))} >= {"F"}
