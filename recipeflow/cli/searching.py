@@ -52,7 +52,7 @@ def index(
     to the model's weights, and is pushed and pulled with them. It contains the images.
 
     With --views, each picture is read several times, mirrored and closer, and a search takes as many times longer to
-    read the picture of its query. It is meant for models trained with --views. Calibrate with the same number.
+    read the picture of its query. Whether that helps, `vrf evaluate --views` shows. Calibrate with the same number.
 
     Example:  vrf index vrf --model run/model
     """
