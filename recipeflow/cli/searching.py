@@ -58,8 +58,8 @@ def index(
     `vrf search` and the model's pipeline find their answers among its post-action images. The index is a folder next
     to the model's weights, and is pushed and pulled with them. It contains the images.
 
-    With --views, each picture is read several times, mirrored and closer: answers get better, and a search takes as
-    many times longer to read the picture of its query. Calibrate with the same number.
+    With --views, each picture is read several times, mirrored and closer, and a search takes as many times longer to
+    read the picture of its query. Whether that helps, `vrf evaluate --views` shows. Calibrate with the same number.
 
     Example:  vrf index vrf --model run/model
     """
