@@ -3,21 +3,21 @@
 This file is saved with every model and imports nothing from the project.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, one_hot, pad
+from torch.nn.functional import cross_entropy, embedding, one_hot, pad
 
 try:
     from .configuration_rfg import RFGConfig
-    from .decoding_rfg import FORBIDDEN, iob2_penalties
+    from .decoding_rfg import FORBIDDEN, TINY, iob2_penalties
     from .encoding_rfg import RFGBiLSTM, RFGSharedDropout
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_rfg import RFGConfig
-    from decoding_rfg import FORBIDDEN, iob2_penalties
+    from decoding_rfg import FORBIDDEN, TINY, iob2_penalties
     from encoding_rfg import RFGBiLSTM, RFGSharedDropout
 
 DISTANCES = (1, 2, 3, 4, 5, 7, 10, 15, 25, 50)
@@ -28,6 +28,12 @@ MOST_WORDS = 5
 """How many words of an entity, from its last one, are compared with those of another."""
 MANY = 5
 """From about this many entities of a tag between two others, one more changes little."""
+
+
+LIKELY = 0.1
+"""Edges that are less probable than this get no label, and others do not see them."""
+MOST_PAIRS = 8192
+"""Pairs that are scored at once outside of training: more do not fit into a processor's cache."""
 
 
 class RFGTagger(nn.Module):
@@ -129,12 +135,11 @@ class RFGPairFeatures(nn.Module):
 
     def _counts_between(self, tags: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Whether and how many entities of each tag are between two: (B, E, E, 2 * tags)."""
-        seen = one_hot(tags, self.tag_count) * mask[:, :, None]
+        seen = (one_hot(tags, self.tag_count) * mask[:, :, None]).to(self.between.weight.dtype)
         until = seen.cumsum(dim=1)
-        before = until - seen
-        counts = torch.maximum(before[:, None] - until[:, :, None], before[:, :, None] - until[:, None])
-        counts = counts.clamp(min=0).to(self.between.weight.dtype)
-        return torch.cat([counts.clamp(max=1), (counts / MANY).clamp(max=2)], dim=-1)
+        ahead = (until - seen)[:, None] - until[:, :, None]  # below 0 if the second is not behind the first
+        counts = torch.maximum(ahead, ahead.transpose(1, 2)).clamp_(min=0)
+        return torch.cat([counts.clamp(max=1), (counts / MANY).clamp_(max=2)], dim=-1)
 
 
 def _apart(places: torch.Tensor) -> torch.Tensor:
@@ -155,56 +160,153 @@ def shared_words(spans: torch.Tensor, mask: torch.Tensor, form_ids: torch.Tensor
     place = (end[:, :, None] - 1 - back).clamp(min=0)
     forms = form_ids.gather(1, place.flatten(1)).view(place.shape) if form_ids.shape[1] else place
     forms = torch.where(back < length[:, :, None], forms, 0)  # (B, E, MOST_WORDS), from the last word on
-    other = forms.masked_fill(forms == 0, -1)  # nothing equals nothing
-    equal = forms[:, :, None, :, None] == other[:, None, :, None]  # (B, E, E, MOST_WORDS, MOST_WORDS)
-    last = equal[..., 0, 0]
-    every = (forms[:, :, None] == forms[:, None]).all(dim=-1) & (length[:, :, None] == length[:, None])
-    return equal.flatten(3).any(dim=-1).long() + last + (last & every)
+    kinds = int(forms.max()) + 1 if forms.numel() else 1
+    has = torch.zeros(*mask.shape, kinds, device=spans.device).scatter_(2, forms, 1.0)
+    has[:, :, 0] = 0.0  # nothing equals nothing
+    some = has @ has.transpose(1, 2) > 0
+    last = (forms[:, :, None, 0] == forms[:, None, :, 0]) & some
+    every = (length[:, :, None] == length[:, None]) & last
+    for number in range(1, MOST_WORDS):
+        every &= forms[:, :, None, number] == forms[:, None, :, number]
+    return some.long() + last + every
+
+
+class RFGEdgeScores(NamedTuple):
+    """The scores of a batch's edges.
+
+    Args:
+        heads: The score of each entity as the head of each other one, and of none, (B, E, E + 1).
+        edges: The recipe, start and end of each of the N edges that are likely, (3, N).
+        likely: How probable each of them is, (N); without a gradient.
+        labels: The scores of its labels, (N, L).
+    """
+
+    heads: torch.Tensor
+    edges: torch.Tensor
+    likely: torch.Tensor
+    labels: torch.Tensor
+
+
+class RFGLabeller(nn.Module):
+    """Scores the labels of likely edges, in view of each other: what an action already has decides what it lacks.
+
+    "Add the onions" has a target, so that the action before it, whose result it needs, is its destination. Each edge
+    sees the others that start or end at its own start and end, as far as they are probable.
+    """
+
+    def __init__(self, config: RFGConfig, entity_dim: int) -> None:
+        super().__init__()
+        width = config.label_dim
+        self.ends = nn.ModuleList(nn.Linear(entity_dim, width) for _ in range(2))
+        self.factors = nn.ModuleList(nn.Linear(entity_dim, width) for _ in range(2))
+        self.product = nn.Linear(width, width)
+        self.known = nn.Linear(config.pair_dim, width)
+        self.message = nn.Linear(width, config.pair_dim)
+        self.joined = nn.Linear(width + 4 * config.pair_dim, width)
+        self.output = nn.Linear(width, len(config.labels))
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, entities: torch.Tensor, ends: torch.Tensor, features: torch.Tensor, likely: torch.Tensor
+    ) -> torch.Tensor:
+        """Score the labels of N edges: (N, L).
+
+        Args:
+            entities: All entities of all recipes, one after the other, (B * E, D).
+            ends: The numbers of start and end of each edge among them, (2, N).
+            features: What is known of start and end together, (N, pair_dim).
+            likely: How probable each edge is, (N).
+        """
+        start, end = (_rows(layer(entities), place) for layer, place in zip(self.ends, ends, strict=True))
+        first, second = (
+            _rows(self.dropout(layer(entities).relu()), place) for layer, place in zip(self.factors, ends, strict=True)
+        )
+        edges = self.dropout((start + end + self.known(features) + self.product(first * second)).relu())
+        messages = self.message(edges).relu().float() * likely[:, None]
+        nothing = messages.new_zeros(len(entities), messages.shape[1])
+        leaving, coming = (nothing.index_add(0, place, messages) for place in ends)
+        around = (
+            _rows(leaving, ends[0]) - messages,
+            _rows(coming, ends[1]) - messages,
+            _rows(coming, ends[0]),
+            _rows(leaving, ends[1]),
+        )
+        seen = self.joined(torch.cat([edges, *around], dim=-1)).relu()
+        return self.output(edges + self.dropout(seen)).float()
 
 
 class RFGGraphScorer(nn.Module):
-    """Scores every entity as the head of every other one, and the labels of such an edge."""
+    """Scores every entity as the head of every other one, and the labels of the edges that are likely."""
 
     def __init__(self, config: RFGConfig, width: int) -> None:
         super().__init__()
-        self.refinements = config.refinements
+        self.config = config
         entity_dim = 2 * config.entity_dim
         self.tags = nn.Embedding(len(config.tags) + 1, config.tag_dim)
         self.joined = nn.Linear(5 * width + config.tag_dim, entity_dim)
         self.order = RFGBiLSTM(entity_dim, config.entity_dim, 1, 0.0)
         self.features = RFGPairFeatures(config)
         self.head_ends = nn.ModuleList(nn.Linear(entity_dim, config.head_dim) for _ in range(2))
-        self.label_ends = nn.ModuleList(nn.Linear(entity_dim, config.label_dim) for _ in range(2))
         self.pair_ends = nn.ModuleList(nn.Linear(entity_dim, config.pair_dim) for _ in range(2))
         self.head_product = nn.Linear(config.head_dim, config.head_dim, bias=False)
-        self.label_product = nn.Linear(config.label_dim, len(config.labels) * config.label_dim, bias=False)
         self.pair_hidden = nn.Linear(config.pair_dim, config.pair_dim)
-        self.pair_output = nn.Linear(config.pair_dim, 1 + len(config.labels))
+        self.pair_output = nn.Linear(config.pair_dim, 1)
         self.no_head = nn.Linear(entity_dim, 1)
+        self.labeller = RFGLabeller(config, entity_dim)
         self.input_dropout = RFGSharedDropout(config.dropout)
         self.dropout = RFGSharedDropout(config.dropout)
         self.pair_dropout = RFGSharedDropout(config.pair_dropout)
-        if config.refinements:
-            self.message = nn.Linear(2 * entity_dim, entity_dim)
-            self.norm = nn.LayerNorm(entity_dim)
 
     def forward(
-        self, states: torch.Tensor, spans: torch.Tensor, tags: torch.Tensor, places: dict[str, torch.Tensor]
-    ) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Score heads (B, E, E + 1), the last one for none, and labels (B, E, E, L), once more per refinement.
+        self,
+        states: torch.Tensor,
+        spans: torch.Tensor,
+        tags: torch.Tensor,
+        places: dict[str, torch.Tensor],
+        targets: torch.Tensor | None = None,
+    ) -> RFGEdgeScores:
+        """Score all heads, and the labels of likely edges; those of ``targets``, to be trained, are always scored.
 
-        A refinement is second order: each entity sees the likely head and the likely dependents of the first scores.
+        Outside of training, only a few recipes at a time are scored, as many as fit into a processor's cache.
         """
+        words = (places["form_ids"] > 0).sum(dim=1, keepdim=True)
+        entities, count = self._represent(states, spans, tags, words), tags.shape[1]
+        at_once = len(tags) if self.training else max(1, MOST_PAIRS // max(1, count**2))
+        parts = []
+        for first in range(0, len(tags), at_once):
+            some = slice(first, first + at_once)
+            near = {name: values[some] for name, values in places.items()}
+            wanted = None if targets is None else targets[some]
+            parts.append(self._score_pairs(entities[some], spans[some], tags[some], near, wanted))
+            parts[-1][1][0] += first
+        heads, edges, features, likely = (
+            torch.cat(each, dim=dim) for each, dim in zip(zip(*parts, strict=True), (0, 1, 0, 0), strict=True)
+        )
+        labels = self.labeller(entities.flatten(0, 1), edges[1:] + edges[0] * count, features, likely)
+        return RFGEdgeScores(heads, edges, likely, labels)
+
+    def _score_pairs(
+        self,
+        entities: torch.Tensor,
+        spans: torch.Tensor,
+        tags: torch.Tensor,
+        places: dict[str, torch.Tensor],
+        targets: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The scores of heads, and of each likely edge its place, what is known of the pair, and its probability."""
+        longest = int((tags >= 0).sum(dim=1).max())
+        more = tags.shape[1] - longest
+        spans, tags = spans[:, :longest], tags[:, :longest]
         mask = tags >= 0
-        entities = self._represent(states, spans, tags, (places["form_ids"] > 0).sum(dim=1, keepdim=True))
         features = self.features(spans, tags, places)
-        scores = [self._score(entities, features, mask)]
-        for _ in range(self.refinements):
-            heads = scores[-1][0].softmax(dim=-1)[:, :, :-1] * mask[:, :, None]
-            around = torch.cat([heads @ entities, heads.transpose(1, 2) @ entities], dim=-1)
-            entities = self.norm(entities + self.message(around).relu())
-            scores.append(self._score(entities, features, mask))
-        return scores
+        heads, none = self._score_heads(entities[:, :longest], features, mask)
+        likely = torch.cat([heads, none], dim=2).detach().softmax(dim=2)[:, :, :-1] * mask[:, :, None]
+        is_likely = likely >= max(min(LIKELY, self.config.threshold, self.config.more_threshold), TINY)
+        if targets is not None:
+            is_likely = is_likely | (targets[:, :longest, :longest] >= 0)
+        edges = torch.stack(is_likely.nonzero(as_tuple=True))
+        scores = torch.cat([pad(heads, (0, more), value=FORBIDDEN), none], dim=2)
+        return pad(scores, (0, 0, 0, more), value=FORBIDDEN), edges, features[is_likely], likely[is_likely]
 
     def _represent(
         self, states: torch.Tensor, spans: torch.Tensor, tags: torch.Tensor, words: torch.Tensor
@@ -223,20 +325,18 @@ class RFGGraphScorer(nn.Module):
         entities = self.joined(self.input_dropout(torch.cat(parts, dim=-1))).relu() * mask[:, :, None]
         return self.dropout(entities + self.order(entities, mask))
 
-    def _score(
+    def _score_heads(
         self, entities: torch.Tensor, features: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Each entity as the head of each other one, (B, E, E), and none, (B, E, 1)."""
         start, end = (layer(entities) for layer in self.pair_ends)
         pairs = self.pair_dropout((start[:, :, None] + end[:, None] + features).relu_())
-        scores = self.pair_output(self.pair_dropout(self.pair_hidden(pairs).relu_()))
+        known = self.pair_output(self.pair_dropout(self.pair_hidden(pairs).relu_()))[..., 0]
         start, end = (self.dropout(layer(entities).relu()) for layer in self.head_ends)
-        heads = scores[..., 0] + self.head_product(start) @ end.transpose(1, 2)
+        heads = known + self.head_product(start) @ end.transpose(1, 2)
         itself = torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
-        heads = heads.masked_fill(itself | ~mask[:, None], FORBIDDEN)
-        start, end = (self.dropout(layer(entities).relu()) for layer in self.label_ends)
-        product = self.label_product(start).unflatten(2, (-1, end.shape[2]))  # (B, E, L, label_dim)
-        labels = scores[..., 1:] + torch.einsum("bild,bjd->bijl", product, end)
-        return torch.cat([heads, self.no_head(entities)], dim=-1).float(), labels.float()
+        heads = heads.float().masked_fill(itself | ~mask[:, None], FORBIDDEN)
+        return heads, self.no_head(entities).float()
 
 
 def _mean(sums: torch.Tensor, first: torch.Tensor, end: torch.Tensor) -> torch.Tensor:
@@ -245,10 +345,17 @@ def _mean(sums: torch.Tensor, first: torch.Tensor, end: torch.Tensor) -> torch.T
 
 
 def _take(source: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
-    return source.gather(1, place[:, :, None].expand(-1, -1, source.shape[2]))
+    """Of each recipe, the vectors at some places."""
+    row = torch.arange(len(source), device=source.device)[:, None] * source.shape[1]
+    return _rows(source.flatten(0, 1), place + row)
 
 
-def graph_loss(heads: torch.Tensor, labels: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def _rows(vectors: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+    """Some of the vectors: the lookup of a table copies whole rows, and is faster than `gather`, there and back."""
+    return embedding(place, vectors)
+
+
+def graph_loss(found: RFGEdgeScores, targets: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Score heads and labels against the label of each pair, -1 for no edge: (B, E, E); per entity.
 
     An entity with several heads wants an equal share of probability for each, and one without wants none.
@@ -256,9 +363,17 @@ def graph_loss(heads: torch.Tensor, labels: torch.Tensor, targets: torch.Tensor,
     is_edge = targets >= 0
     wanted = torch.cat([is_edge, ~is_edge.any(dim=2, keepdim=True)], dim=2).float()
     wanted = wanted / wanted.sum(dim=2, keepdim=True)
-    head_loss = -((wanted * heads.log_softmax(dim=-1)).sum(dim=2) * mask).sum()
-    label_loss = cross_entropy(labels[is_edge], targets[is_edge], reduction="sum")
+    head_loss = -((wanted * found.heads.log_softmax(dim=-1)).sum(dim=2) * mask).sum()
+    label_loss = cross_entropy(found.labels, targets[tuple(found.edges)], ignore_index=-1, reduction="sum")
     return (head_loss + label_loss) / mask.sum().clamp(min=1)
 
 
-__all__ = ["RFGGraphScorer", "RFGPairFeatures", "RFGTagger", "graph_loss", "shared_words"]
+__all__ = [
+    "RFGEdgeScores",
+    "RFGGraphScorer",
+    "RFGLabeller",
+    "RFGPairFeatures",
+    "RFGTagger",
+    "graph_loss",
+    "shared_words",
+]
