@@ -104,7 +104,6 @@ class RFGModel(RFGPackage):
         self.lstm = RFGBiLSTM(
             self.encoder.width + config.tag_dim, config.hidden_dim, config.lstm_layers, config.dropout
         )
-        self.direct = nn.Linear(self.encoder.width + config.tag_dim, 2 * config.hidden_dim)
         self.dropout = RFGSharedDropout(config.dropout)
         self.tagger = RFGTagger(config, 2 * config.hidden_dim)
         self.graph = RFGGraphScorer(config, 2 * config.hidden_dim)
@@ -256,10 +255,7 @@ class RFGModel(RFGPackage):
         input_ids: torch.Tensor | None,
         input_words: torch.Tensor | None,
     ) -> torch.Tensor:
-        """One vector per word: what the BiLSTM makes of it in its place, and the encoder's own.
-
-        Both are bounded: products of vectors that are not can grow without end in training.
-        """
+        """One vector per word."""
         if self.config.is_scratch:
             _check_given("a model from scratch", word_ids=word_ids, char_ids=char_ids)
             words = self.encoder(word_ids, char_ids)
@@ -267,8 +263,7 @@ class RFGModel(RFGPackage):
             _check_given("a model on a transformer", input_ids=input_ids, input_words=input_words)
             words = self.encoder(input_ids, input_words, word_mask.shape[1])
         words = torch.cat([words.to(self.sections.weight.dtype), self.sections(section_ids)], dim=-1)
-        words = self.dropout(words)
-        return self.dropout(self.lstm(words, word_mask) + self.direct(words).tanh() * word_mask[:, :, None])
+        return self.dropout(self.lstm(self.dropout(words), word_mask))
 
     def _entities(
         self,
