@@ -84,8 +84,9 @@ class RFGConfig(PreTrainedConfig):
         tag_dim: Width of the vectors of tags and sections.
         entity_dim: Width of each direction of the BiLSTM over entities.
         head_dim: Width of an entity's vectors in the product that scores heads.
-        label_dim: Width of an edge's vector, by which its labels are scored.
+        label_dim: Width of those in the products that score labels.
         pair_dim: Width of what is known of a pair.
+        refinements: How many times edges are scored again, with the likely neighbours of both entities in view.
         dropout: The dropout rate of vectors of words and entities.
         pair_dropout: The dropout rate of vectors of pairs.
         word_dropout: From scratch, the share of words that are unknown in a training step, so that this vector is
@@ -120,8 +121,9 @@ class RFGConfig(PreTrainedConfig):
     tag_dim: int = _positive(default=32)
     entity_dim: int = _positive(default=100)
     head_dim: int = _positive(default=128)
-    label_dim: int = _positive(default=128)
+    label_dim: int = _positive(default=64)
     pair_dim: int = _positive(default=64)
+    refinements: int = _count(default=0)
     dropout: float | int = _share(default=0.33)
     pair_dropout: float | int = _share(default=0.17)
     word_dropout: float | int = _share(default=0.0)

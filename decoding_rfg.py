@@ -3,8 +3,6 @@
 This file is saved with every model and imports nothing from the project.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
@@ -13,12 +11,6 @@ FORBIDDEN = -1e4
 
 Edge = tuple[int, int, int, float]
 """Start entity, end entity, label and score."""
-
-LikelyEdge = tuple[int, int, float, int, float]
-"""Start entity, end entity, how probable the edge is, its best label, and how probable it is with this label."""
-
-TINY = torch.finfo(torch.float32).tiny
-"""What is less probable than this has no probability at all, whatever the thresholds are."""
 
 
 def iob2_penalties(tag_count: int) -> torch.Tensor:
@@ -79,31 +71,38 @@ def tags_to_spans(tag_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return pad_sequence(spans, True, -1), pad_sequence(tags, True, -1)
 
 
-def decode_graph(likely: Sequence[LikelyEdge], threshold: float, more_threshold: float) -> list[Edge]:
+@torch.no_grad()
+def decode_graph(edge_scores: torch.Tensor, threshold: float, more_threshold: float) -> list[Edge]:
     """Choose the edges of one recipe: a DAG in which an entity may have several heads, with one label per pair.
 
     Edges are tried from the most to the least probable, and one that would close a cycle is left out.
 
     Args:
-        likely: The edges to choose from, each pair once.
+        edge_scores: The probability of each start, end and label, of shape (E, E, L).
         threshold: How probable an entity's first head has to be.
         more_threshold: How probable every further head has to be.
 
     Returns:
         The edges, sorted by start and end.
     """
-    followers: dict[
-        int, int
-    ] = {}  # of each entity with an edge, the entities that it leads to, as the bits of a number
+    count = len(edge_scores)
+    edge_scores = edge_scores.float().cpu()  # the search below goes step by step
+    pairs = edge_scores.sum(dim=2).fill_diagonal_(0.0)
+    floor = max(min(threshold, more_threshold), torch.finfo(pairs.dtype).tiny)
+    starts, ends = (pairs >= floor).nonzero(as_tuple=True)
+    order = pairs[starts, ends].argsort(descending=True, stable=True)
+    starts, ends = starts[order], ends[order]
+    label_scores, labels = edge_scores[starts, ends].max(dim=1)
+    candidates = (starts, ends, pairs[starts, ends], labels, label_scores)
+    reached = [1 << entity for entity in range(count)]  # from each entity, a set of entities as the bits of a number
+    has_head = [False] * count
     edges: list[Edge] = []
-    has_head = set()
-    for start, end, probability, label, score in sorted(likely, key=lambda edge: -edge[2]):
-        needed = more_threshold if start in has_head else threshold
-        led_to = followers.get(end, 0) | 1 << end
-        if not probability >= max(needed, TINY) or start == end or led_to >> start & 1:
+    for start, end, value, label, score in zip(*(column.tolist() for column in candidates), strict=True):
+        if value < (more_threshold if has_head[start] else threshold) or reached[end] >> start & 1:
             continue
-        for entity in [start, *(other for other, led in followers.items() if led >> start & 1)]:
-            followers[entity] = followers.get(entity, 0) | led_to
-        has_head.add(start)
+        for entity in range(count):
+            if reached[entity] >> start & 1:
+                reached[entity] |= reached[end]
+        has_head[start] = True
         edges.append((start, end, label, score))
     return sorted(edges)

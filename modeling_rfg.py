@@ -19,7 +19,7 @@ from transformers.utils import ModelOutput, can_return_tuple
 
 try:
     from .configuration_rfg import SPECIAL_TOKENS, RFGConfig
-    from .decoding_rfg import LikelyEdge, decode_graph, decode_tags, tags_to_spans
+    from .decoding_rfg import decode_graph, decode_tags, tags_to_spans
     from .encoding_rfg import RFGBiLSTM, RFGSharedDropout, RFGTransformer, RFGWordTables, layer_of
     from .package_rfg import RFGPackage
     from .scoring_rfg import RFGGraphScorer, RFGTagger, graph_loss
@@ -27,7 +27,7 @@ except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_rfg import SPECIAL_TOKENS, RFGConfig
-    from decoding_rfg import LikelyEdge, decode_graph, decode_tags, tags_to_spans
+    from decoding_rfg import decode_graph, decode_tags, tags_to_spans
     from encoding_rfg import RFGBiLSTM, RFGSharedDropout, RFGTransformer, RFGWordTables, layer_of
     from package_rfg import RFGPackage
     from scoring_rfg import RFGGraphScorer, RFGTagger, graph_loss
@@ -53,9 +53,7 @@ class RFGOutput(ModelOutput):
             recipes have the entities that the model found in place of the given ones.
         entity_tags: The tags of these, (B, E), padded with -1.
         entity_scores: How probable each entity is, from 0 to 1, (B, E); 0 for padding.
-        edges: The recipe, start entity and end entity of each of the N edges that are likely, (3, N).
-        edge_scores: How probable each of them is, (N).
-        label_scores: How probable each label of it is, if there is this edge, (N, L).
+        edge_scores: How probable the edge from one entity to another with a label is, (B, E, E, L); 0 for padding.
     """
 
     loss: torch.Tensor | None = None
@@ -65,9 +63,7 @@ class RFGOutput(ModelOutput):
     entity_spans: torch.Tensor | None = None
     entity_tags: torch.Tensor | None = None
     entity_scores: torch.Tensor | None = None
-    edges: torch.Tensor | None = None
     edge_scores: torch.Tensor | None = None
-    label_scores: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,7 @@ class RFGModel(RFGPackage):
             nn.init.normal_(module.weight, std=EMBEDDING_STD)
             if module.padding_idx is not None:
                 nn.init.zeros_(module.weight[module.padding_idx])
-        for product in (self.graph.head_product, self.tagger.transitions):
+        for product in (self.graph.head_product, self.graph.label_product, self.tagger.transitions):
             if module is product:
                 nn.init.zeros_(module.weight)
 
@@ -227,12 +223,14 @@ class RFGModel(RFGPackage):
             "sentence_ids": sentence_ids,
         }
         spans, tags, targets = self._entities(tag_logits, word_mask, entity_spans, entity_tags, edges)
-        found = self.graph(states, spans, tags, places, targets)
+        scores = self.graph(states, spans, tags, places)
         tag_loss = None if tag_labels is None else self.tagger.loss(tag_logits, tag_labels)
         edge_loss = None
         if targets is not None:
-            edge_loss = graph_loss(found, targets, tags >= 0)
+            edge_loss = torch.stack([graph_loss(*each, targets, tags >= 0) for each in scores]).mean()
         parts = [part for part in (tag_loss, edge_loss) if part is not None]
+        heads, labels = scores[-1]
+        edge_scores = heads.softmax(dim=-1)[:, :, :-1, None] * labels.softmax(dim=-1)
         return RFGOutput(
             loss=torch.stack(parts).sum() if parts else None,
             tag_loss=tag_loss,
@@ -241,9 +239,7 @@ class RFGModel(RFGPackage):
             entity_spans=spans,
             entity_tags=tags,
             entity_scores=_entity_scores(tag_logits, spans, tags),
-            edges=found.edges,
-            edge_scores=found.likely,
-            label_scores=found.labels.softmax(dim=-1),
+            edge_scores=edge_scores * (tags >= 0)[:, :, None, None],
         )
 
     def _encode(
@@ -293,30 +289,19 @@ class RFGModel(RFGPackage):
     @torch.no_grad()
     def decode(self, output: RFGOutput) -> list[RFGGraph]:
         """Turn scores into valid graphs, with the config's thresholds."""
-        assert output.entity_spans is not None and output.entity_tags is not None and output.entity_scores is not None
-        assert output.edges is not None and output.edge_scores is not None and output.label_scores is not None
-        score, label = output.label_scores.max(dim=1)
-        columns = (*output.edges, output.edge_scores, label, score * output.edge_scores)
-        likely: list[list[LikelyEdge]] = [[] for _ in output.entity_tags]
-        for recipe, *edge in zip(*(column.tolist() for column in columns), strict=True):
-            likely[recipe].append(tuple(edge))
+        assert output.entity_spans is not None and output.entity_tags is not None
+        assert output.entity_scores is not None and output.edge_scores is not None
         graphs = []
-        rows = zip(
-            output.entity_spans.tolist(),
-            output.entity_tags.tolist(),
-            output.entity_scores.tolist(),
-            likely,
-            strict=True,
-        )
-        for spans, tags, scores, edges in rows:
-            count = sum(tag >= 0 for tag in tags)
-            chosen = decode_graph(edges, self.config.threshold, self.config.more_threshold)
+        rows = zip(output.entity_spans, output.entity_tags, output.entity_scores, output.edge_scores, strict=True)
+        for spans, tags, scores, edge_scores in rows:
+            count = int((tags >= 0).sum())
+            edges = decode_graph(edge_scores[:count, :count], self.config.threshold, self.config.more_threshold)
             graphs.append(
                 RFGGraph(
-                    spans=[(first, end) for first, end in spans[:count]],
-                    tags=[self.config.tags[tag] for tag in tags[:count]],
-                    entity_scores=scores[:count],
-                    edges=[(start, end, self.config.labels[label], score) for start, end, label, score in chosen],
+                    spans=[(first, end) for first, end in spans[:count].tolist()],
+                    tags=[self.config.tags[tag] for tag in tags[:count].tolist()],
+                    entity_scores=scores[:count].tolist(),
+                    edges=[(start, end, self.config.labels[label], score) for start, end, label, score in edges],
                 )
             )
         return graphs

@@ -3,21 +3,21 @@
 This file is saved with every model and imports nothing from the project.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, embedding, one_hot, pad
+from torch.nn.functional import cross_entropy, one_hot, pad
 
 try:
     from .configuration_rfg import RFGConfig
-    from .decoding_rfg import FORBIDDEN, TINY, iob2_penalties
+    from .decoding_rfg import FORBIDDEN, iob2_penalties
     from .encoding_rfg import RFGBiLSTM, RFGSharedDropout
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_rfg import RFGConfig
-    from decoding_rfg import FORBIDDEN, TINY, iob2_penalties
+    from decoding_rfg import FORBIDDEN, iob2_penalties
     from encoding_rfg import RFGBiLSTM, RFGSharedDropout
 
 DISTANCES = (1, 2, 3, 4, 5, 7, 10, 15, 25, 50)
@@ -28,12 +28,6 @@ MOST_WORDS = 5
 """How many words of an entity, from its last one, are compared with those of another."""
 MANY = 5
 """From about this many entities of a tag between two others, one more changes little."""
-
-
-LIKELY = 0.1
-"""Edges that are less probable than this get no label, and others do not see them."""
-MOST_PAIRS = 8192
-"""Pairs that are scored at once outside of training: more do not fit into a processor's cache."""
 
 
 class RFGTagger(nn.Module):
@@ -171,142 +165,49 @@ def shared_words(spans: torch.Tensor, mask: torch.Tensor, form_ids: torch.Tensor
     return some.long() + last + every
 
 
-class RFGEdgeScores(NamedTuple):
-    """The scores of a batch's edges.
-
-    Args:
-        heads: The score of each entity as the head of each other one, and of none, (B, E, E + 1).
-        edges: The recipe, start and end of each of the N edges that are likely, (3, N).
-        likely: How probable each of them is, (N); without a gradient.
-        labels: The scores of its labels, (N, L).
-    """
-
-    heads: torch.Tensor
-    edges: torch.Tensor
-    likely: torch.Tensor
-    labels: torch.Tensor
-
-
-class RFGLabeller(nn.Module):
-    """Scores the labels of likely edges, in view of each other: what an action already has decides what it lacks.
-
-    "Add the onions" has a target, so that the action before it, whose result it needs, is its destination. Each edge
-    sees the others that start or end at its own start and end, as far as they are probable.
-    """
-
-    def __init__(self, config: RFGConfig, entity_dim: int) -> None:
-        super().__init__()
-        width = config.label_dim
-        self.ends = nn.ModuleList(nn.Linear(entity_dim, width) for _ in range(2))
-        self.factors = nn.ModuleList(nn.Linear(entity_dim, width) for _ in range(2))
-        self.product = nn.Linear(width, width)
-        self.known = nn.Linear(config.pair_dim, width)
-        self.message = nn.Linear(width, config.pair_dim)
-        self.joined = nn.Linear(width + 4 * config.pair_dim, width)
-        self.output = nn.Linear(width, len(config.labels))
-        self.dropout = nn.Dropout(config.dropout)
-
-    def forward(
-        self, entities: torch.Tensor, ends: torch.Tensor, features: torch.Tensor, likely: torch.Tensor
-    ) -> torch.Tensor:
-        """Score the labels of N edges: (N, L).
-
-        Args:
-            entities: All entities of all recipes, one after the other, (B * E, D).
-            ends: The numbers of start and end of each edge among them, (2, N).
-            features: What is known of start and end together, (N, pair_dim).
-            likely: How probable each edge is, (N).
-        """
-        start, end = (_rows(layer(entities), place) for layer, place in zip(self.ends, ends, strict=True))
-        first, second = (
-            _rows(self.dropout(layer(entities).relu()), place) for layer, place in zip(self.factors, ends, strict=True)
-        )
-        edges = self.dropout((start + end + self.known(features) + self.product(first * second)).relu())
-        messages = self.message(edges).relu().float() * likely[:, None]
-        nothing = messages.new_zeros(len(entities), messages.shape[1])
-        leaving, coming = (nothing.index_add(0, place, messages) for place in ends)
-        around = (
-            _rows(leaving, ends[0]) - messages,
-            _rows(coming, ends[1]) - messages,
-            _rows(coming, ends[0]),
-            _rows(leaving, ends[1]),
-        )
-        seen = self.joined(torch.cat([edges, *around], dim=-1)).relu()
-        return self.output(edges + self.dropout(seen)).float()
-
-
 class RFGGraphScorer(nn.Module):
-    """Scores every entity as the head of every other one, and the labels of the edges that are likely."""
+    """Scores every entity as the head of every other one, and the labels of such an edge."""
 
     def __init__(self, config: RFGConfig, width: int) -> None:
         super().__init__()
-        self.config = config
+        self.refinements = config.refinements
         entity_dim = 2 * config.entity_dim
         self.tags = nn.Embedding(len(config.tags) + 1, config.tag_dim)
         self.joined = nn.Linear(5 * width + config.tag_dim, entity_dim)
         self.order = RFGBiLSTM(entity_dim, config.entity_dim, 1, 0.0)
         self.features = RFGPairFeatures(config)
         self.head_ends = nn.ModuleList(nn.Linear(entity_dim, config.head_dim) for _ in range(2))
+        self.label_ends = nn.ModuleList(nn.Linear(entity_dim, config.label_dim) for _ in range(2))
         self.pair_ends = nn.ModuleList(nn.Linear(entity_dim, config.pair_dim) for _ in range(2))
         self.head_product = nn.Linear(config.head_dim, config.head_dim, bias=False)
+        self.label_product = nn.Linear(config.label_dim, len(config.labels) * config.label_dim, bias=False)
         self.pair_hidden = nn.Linear(config.pair_dim, config.pair_dim)
-        self.pair_output = nn.Linear(config.pair_dim, 1)
+        self.pair_output = nn.Linear(config.pair_dim, 1 + len(config.labels))
         self.no_head = nn.Linear(entity_dim, 1)
-        self.labeller = RFGLabeller(config, entity_dim)
         self.input_dropout = RFGSharedDropout(config.dropout)
         self.dropout = RFGSharedDropout(config.dropout)
         self.pair_dropout = RFGSharedDropout(config.pair_dropout)
+        if config.refinements:
+            self.message = nn.Linear(2 * entity_dim, entity_dim)
+            self.norm = nn.LayerNorm(entity_dim)
 
     def forward(
-        self,
-        states: torch.Tensor,
-        spans: torch.Tensor,
-        tags: torch.Tensor,
-        places: dict[str, torch.Tensor],
-        targets: torch.Tensor | None = None,
-    ) -> RFGEdgeScores:
-        """Score all heads, and the labels of likely edges; those of ``targets``, to be trained, are always scored.
+        self, states: torch.Tensor, spans: torch.Tensor, tags: torch.Tensor, places: dict[str, torch.Tensor]
+    ) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Score heads (B, E, E + 1), the last one for none, and labels (B, E, E, L), once more per refinement.
 
-        Outside of training, only a few recipes at a time are scored, as many as fit into a processor's cache.
+        A refinement is second order: each entity sees the likely head and the likely dependents of the first scores.
         """
-        words = (places["form_ids"] > 0).sum(dim=1, keepdim=True)
-        entities, count = self._represent(states, spans, tags, words), tags.shape[1]
-        at_once = len(tags) if self.training else max(1, MOST_PAIRS // max(1, count**2))
-        parts = []
-        for first in range(0, len(tags), at_once):
-            some = slice(first, first + at_once)
-            near = {name: values[some] for name, values in places.items()}
-            wanted = None if targets is None else targets[some]
-            parts.append(self._score_pairs(entities[some], spans[some], tags[some], near, wanted))
-            parts[-1][1][0] += first
-        heads, edges, features, likely = (
-            torch.cat(each, dim=dim) for each, dim in zip(zip(*parts, strict=True), (0, 1, 0, 0), strict=True)
-        )
-        labels = self.labeller(entities.flatten(0, 1), edges[1:] + edges[0] * count, features, likely)
-        return RFGEdgeScores(heads, edges, likely, labels)
-
-    def _score_pairs(
-        self,
-        entities: torch.Tensor,
-        spans: torch.Tensor,
-        tags: torch.Tensor,
-        places: dict[str, torch.Tensor],
-        targets: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The scores of heads, and of each likely edge its place, what is known of the pair, and its probability."""
-        longest = int((tags >= 0).sum(dim=1).max())
-        more = tags.shape[1] - longest
-        spans, tags = spans[:, :longest], tags[:, :longest]
         mask = tags >= 0
+        entities = self._represent(states, spans, tags, (places["form_ids"] > 0).sum(dim=1, keepdim=True))
         features = self.features(spans, tags, places)
-        heads, none = self._score_heads(entities[:, :longest], features, mask)
-        likely = torch.cat([heads, none], dim=2).detach().softmax(dim=2)[:, :, :-1] * mask[:, :, None]
-        is_likely = likely >= max(min(LIKELY, self.config.threshold, self.config.more_threshold), TINY)
-        if targets is not None:
-            is_likely = is_likely | (targets[:, :longest, :longest] >= 0)
-        edges = torch.stack(is_likely.nonzero(as_tuple=True))
-        scores = torch.cat([pad(heads, (0, more), value=FORBIDDEN), none], dim=2)
-        return pad(scores, (0, 0, 0, more), value=FORBIDDEN), edges, features[is_likely], likely[is_likely]
+        scores = [self._score(entities, features, mask)]
+        for _ in range(self.refinements):
+            heads = scores[-1][0].softmax(dim=-1)[:, :, :-1] * mask[:, :, None]
+            around = torch.cat([heads @ entities, heads.transpose(1, 2) @ entities], dim=-1)
+            entities = self.norm(entities + self.message(around).relu())
+            scores.append(self._score(entities, features, mask))
+        return scores
 
     def _represent(
         self, states: torch.Tensor, spans: torch.Tensor, tags: torch.Tensor, words: torch.Tensor
@@ -325,18 +226,20 @@ class RFGGraphScorer(nn.Module):
         entities = self.joined(self.input_dropout(torch.cat(parts, dim=-1))).relu() * mask[:, :, None]
         return self.dropout(entities + self.order(entities, mask))
 
-    def _score_heads(
+    def _score(
         self, entities: torch.Tensor, features: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Each entity as the head of each other one, (B, E, E), and none, (B, E, 1)."""
         start, end = (layer(entities) for layer in self.pair_ends)
         pairs = self.pair_dropout((start[:, :, None] + end[:, None] + features).relu_())
-        known = self.pair_output(self.pair_dropout(self.pair_hidden(pairs).relu_()))[..., 0]
+        scores = self.pair_output(self.pair_dropout(self.pair_hidden(pairs).relu_()))
         start, end = (self.dropout(layer(entities).relu()) for layer in self.head_ends)
-        heads = known + self.head_product(start) @ end.transpose(1, 2)
+        heads = scores[..., 0] + self.head_product(start) @ end.transpose(1, 2)
         itself = torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
-        heads = heads.float().masked_fill(itself | ~mask[:, None], FORBIDDEN)
-        return heads, self.no_head(entities).float()
+        heads = heads.masked_fill(itself | ~mask[:, None], FORBIDDEN)
+        start, end = (self.dropout(layer(entities).relu()) for layer in self.label_ends)
+        product = self.label_product(start).unflatten(2, (-1, end.shape[2]))  # (B, E, L, label_dim)
+        labels = scores[..., 1:] + torch.einsum("bild,bjd->bijl", product, end)
+        return torch.cat([heads, self.no_head(entities)], dim=-1).float(), labels.float()
 
 
 def _mean(sums: torch.Tensor, first: torch.Tensor, end: torch.Tensor) -> torch.Tensor:
@@ -345,17 +248,10 @@ def _mean(sums: torch.Tensor, first: torch.Tensor, end: torch.Tensor) -> torch.T
 
 
 def _take(source: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
-    """Of each recipe, the vectors at some places."""
-    row = torch.arange(len(source), device=source.device)[:, None] * source.shape[1]
-    return _rows(source.flatten(0, 1), place + row)
+    return source.gather(1, place[:, :, None].expand(-1, -1, source.shape[2]))
 
 
-def _rows(vectors: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
-    """Some of the vectors: the lookup of a table copies whole rows, and is faster than `gather`, there and back."""
-    return embedding(place, vectors)
-
-
-def graph_loss(found: RFGEdgeScores, targets: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def graph_loss(heads: torch.Tensor, labels: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Score heads and labels against the label of each pair, -1 for no edge: (B, E, E); per entity.
 
     An entity with several heads wants an equal share of probability for each, and one without wants none.
@@ -363,17 +259,9 @@ def graph_loss(found: RFGEdgeScores, targets: torch.Tensor, mask: torch.Tensor) 
     is_edge = targets >= 0
     wanted = torch.cat([is_edge, ~is_edge.any(dim=2, keepdim=True)], dim=2).float()
     wanted = wanted / wanted.sum(dim=2, keepdim=True)
-    head_loss = -((wanted * found.heads.log_softmax(dim=-1)).sum(dim=2) * mask).sum()
-    label_loss = cross_entropy(found.labels, targets[tuple(found.edges)], ignore_index=-1, reduction="sum")
+    head_loss = -((wanted * heads.log_softmax(dim=-1)).sum(dim=2) * mask).sum()
+    label_loss = cross_entropy(labels[is_edge], targets[is_edge], reduction="sum")
     return (head_loss + label_loss) / mask.sum().clamp(min=1)
 
 
-__all__ = [
-    "RFGEdgeScores",
-    "RFGGraphScorer",
-    "RFGLabeller",
-    "RFGPairFeatures",
-    "RFGTagger",
-    "graph_loss",
-    "shared_words",
-]
+__all__ = ["RFGGraphScorer", "RFGPairFeatures", "RFGTagger", "graph_loss", "shared_words"]

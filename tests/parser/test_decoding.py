@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding_rfg import LikelyEdge, decode_graph, decode_tags, iob2_penalties, tags_to_spans
+from decoding_rfg import decode_graph, decode_tags, iob2_penalties, tags_to_spans
 
 SCALES = st.sampled_from([0.01, 1.0, 100.0])
 
@@ -68,19 +68,11 @@ def has_cycle(edges: list[tuple[int, int]], count: int) -> bool:
     return bool(left)
 
 
-def likely_edges(scores: torch.Tensor) -> list[LikelyEdge]:
-    """All edges of dense scores (E, E, L)."""
-    best, labels = scores.max(dim=2)
-    pairs = itertools.product(range(len(scores)), repeat=2)
-    columns = (scores.sum(dim=2).flatten().tolist(), labels.flatten().tolist(), best.flatten().tolist())
-    return [(*pair, *rest) for pair, *rest in zip(pairs, *columns, strict=True)]
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 9), st.integers(1, 4), st.floats(0, 0.5), st.floats(0, 0.5))
 def test_random_scores_are_decoded_to_a_dag(seed: int, count: int, labels: int, first: float, more: float) -> None:
     scores = torch.rand(count, count, labels, generator=torch.Generator().manual_seed(seed)) / labels
-    edges = decode_graph(likely_edges(scores), first, more)
+    edges = decode_graph(scores, first, more)
     pairs = [(start, end) for start, end, _, _ in edges]
     assert not has_cycle(pairs, count)
     assert pairs == sorted(set(pairs))
@@ -91,26 +83,26 @@ def test_an_entity_keeps_its_best_head_and_others_above_the_threshold() -> None:
     scores = torch.zeros(3, 3, 2)
     scores[0, 1], scores[0, 2] = torch.tensor([0.5, 0.1]), torch.tensor([0.0, 0.3])
     scores[1, 2, 0] = 0.08
-    assert decode_graph(likely_edges(scores), 0.05, 0.25) == [
+    assert decode_graph(scores, 0.05, 0.25) == [
         (0, 1, 0, pytest.approx(0.5)),
         (0, 2, 1, pytest.approx(0.3)),
         (1, 2, 0, pytest.approx(0.08)),
     ]
-    assert [edge[:2] for edge in decode_graph(likely_edges(scores), 0.1, 0.4)] == [(0, 1)]
+    assert [edge[:2] for edge in decode_graph(scores, 0.1, 0.4)] == [(0, 1)]
 
 
 def test_the_weaker_edge_of_a_cycle_gives_way_to_the_next_head() -> None:
     scores = torch.zeros(3, 3, 1)
     scores[0, 1], scores[1, 0], scores[1, 2] = 0.9, 0.6, 0.2
-    assert [edge[:2] for edge in decode_graph(likely_edges(scores), 0.1, 0.5)] == [(0, 1), (1, 2)]
+    assert [edge[:2] for edge in decode_graph(scores, 0.1, 0.5)] == [(0, 1), (1, 2)]
 
 
 def test_scores_that_are_not_numbers_give_no_edge() -> None:
-    assert decode_graph(likely_edges(torch.full((3, 3, 2), float("nan"))), 0.1, 0.3) == []
+    assert decode_graph(torch.full((3, 3, 2), float("nan")), 0.1, 0.3) == []
 
 
 def test_five_hundred_entities() -> None:
     scores = torch.rand(500, 500, 15, generator=torch.Generator().manual_seed(0)).pow(8) / 100
-    edges = decode_graph(likely_edges(scores), 0.02, 0.05)
+    edges = decode_graph(scores, 0.02, 0.05)
     assert len(edges) >= 490  # all but the last of the order have a head
     assert not has_cycle([edge[:2] for edge in edges], 500)

@@ -12,8 +12,8 @@ from transformers import AutoConfig, AutoModel, BertTokenizer
 
 from configuration_rfg import RFGConfig
 from decoding_rfg import decode_tags, iob2_penalties
-from modeling_rfg import RFGModel, RFGOutput
-from scoring_rfg import LIKELY, RFGLabeller, shared_words
+from modeling_rfg import RFGModel
+from scoring_rfg import shared_words
 
 SMALL = {
     "tags": ["F", "Ac", "T"],
@@ -28,6 +28,7 @@ SMALL = {
     "pair_dim": 6,
     "vocab_size": 30,
     "char_vocab_size": 20,
+    "refinements": 1,
 }
 BERT = {
     "model_type": "bert",
@@ -106,13 +107,6 @@ def inputs_of(batch: dict[str, torch.Tensor], *, entities: bool = True) -> dict[
     return {name: value for name, value in batch.items() if name not in left_out}
 
 
-def dense_scores(output: RFGOutput, labels: int) -> torch.Tensor:
-    """How probable each edge with each label is, (B, E, E, L); 0 for those that are not likely."""
-    scores = torch.zeros(*output.entity_tags.shape, output.entity_tags.shape[1], labels)
-    scores[tuple(output.edges)] = output.edge_scores[:, None] * output.label_scores
-    return scores
-
-
 KINDS = pytest.mark.parametrize("kind", ["scratch", "transformer"])
 
 
@@ -120,13 +114,13 @@ KINDS = pytest.mark.parametrize("kind", ["scratch", "transformer"])
 def test_shapes_and_probabilities(kind: str) -> None:
     output = make_model(kind)(**make_batch(make_recipe(9), make_recipe(14, 1)))
     assert output.tag_logits.shape == (2, 14, 7)
-    scores = dense_scores(output, 2)
+    assert output.edge_scores.shape == (2, 7, 7, 2)
     assert output.loss.item() == pytest.approx(output.tag_loss.item() + output.edge_loss.item(), rel=1e-5)
-    assert scores.min() >= 0
-    assert scores.sum(dim=(2, 3)).max() <= 1 + 1e-5
-    assert not scores.diagonal(dim1=1, dim2=2).any()
-    assert not scores[0, 5:].any()
-    assert not scores[0, :, 5:].any()
+    assert output.edge_scores.min() >= 0
+    assert output.edge_scores.sum(dim=(2, 3)).max() <= 1 + 1e-5
+    assert not output.edge_scores.diagonal(dim1=1, dim2=2).any()
+    assert not output.edge_scores[0, 5:].any()
+    assert not output.edge_scores[0, :, 5:].any()
     assert ((output.entity_scores > 0) == (output.entity_tags >= 0)).all()
     assert output.entity_scores.max() <= 1
 
@@ -136,7 +130,7 @@ def test_padding_changes_no_score(kind: str) -> None:
     model, short, long = make_model(kind), make_recipe(10), make_recipe(60, 1)  # with a word after the last entity
     alone, beside = model(**inputs_of(make_batch(short))), model(**inputs_of(make_batch(short, long)))
     assert torch.allclose(alone.tag_logits[0], beside.tag_logits[0, :10], atol=1e-5)
-    assert torch.allclose(dense_scores(alone, 2)[0], dense_scores(beside, 2)[0, :5, :5], atol=1e-5)
+    assert torch.allclose(alone.edge_scores[0], beside.edge_scores[0, :5, :5], atol=1e-5)
     assert torch.allclose(alone.entity_scores[0], beside.entity_scores[0, :5], atol=1e-5)
 
 
@@ -301,7 +295,7 @@ def test_a_saved_model_gives_the_same_scores(kind: str, tmp_path: Path) -> None:
     assert loaded.config.iob_tags == ["O", "B-F", "I-F", "B-Ac", "I-Ac", "B-T", "I-T"]
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, loaded.state_dict()[name])
-    assert torch.allclose(dense_scores(model(**batch), 2), dense_scores(loaded(**batch), 2), atol=1e-6)
+    assert torch.allclose(model(**batch).edge_scores, loaded(**batch).edge_scores, atol=1e-6)
 
 
 def test_the_loss_of_tags_is_that_of_all_sequences_written_out() -> None:
@@ -335,44 +329,6 @@ def test_words_that_entities_share() -> None:
     forms = torch.tensor([[1, 2, 2, 1, 2, 1, 3]])  # "red pepper", "pepper", "red pepper", "red onion"
     expected = [[3, 2, 3, 1, 0], [2, 3, 2, 0, 0], [3, 2, 3, 1, 0], [1, 0, 1, 3, 0], [0, 0, 0, 0, 0]]
     assert shared_words(spans, mask, forms).tolist() == [expected]
-
-
-def test_likely_edges_are_those_that_the_thresholds_could_choose() -> None:
-    batch = make_batch(make_recipe(9), make_recipe(24, 1))
-    model = make_model("scratch")
-    few = model(**inputs_of(batch))
-    assert few.edge_scores.min() >= LIKELY
-    model.config.threshold = 0.01
-    many = model(**inputs_of(batch))
-    assert many.edge_scores.min() >= 0.01
-    assert many.edges.shape[1] > few.edges.shape[1] > 0
-    trained = model(**batch)  # the annotated ones are always scored, to be learnt
-    found = set(map(tuple, trained.edges.T.tolist()))
-    wanted = {(row, *edge[:2]) for row in range(2) for edge in batch["edges"][row].tolist() if edge[0] >= 0}
-    assert wanted <= found
-
-
-def test_recipes_scored_together_and_one_after_the_other_have_equal_scores(monkeypatch) -> None:
-    model = make_model("scratch", threshold=0.0, more_threshold=0.0)
-    batch = make_batch(make_recipe(24), make_recipe(9, 1), make_recipe(0), make_recipe(15, 2))
-    together = model(**batch)
-    monkeypatch.setattr("scoring_rfg.MOST_PAIRS", 1)
-    one_by_one = model(**batch)
-    assert together.loss.item() == pytest.approx(one_by_one.loss.item(), rel=1e-5)
-    assert torch.allclose(dense_scores(together, 2), dense_scores(one_by_one, 2), atol=1e-6)
-
-
-def test_an_edge_is_labelled_in_view_of_the_others_of_its_entities() -> None:
-    torch.manual_seed(0)
-    labeller = RFGLabeller(make_config("scratch", dropout=0.0), 12).eval()
-    entities, features = torch.randn(6, 12), torch.randn(3, 6)
-    ends = torch.tensor([[0, 1, 4], [2, 2, 5]])  # two edges into entity 2, and one elsewhere
-    both = labeller(entities, ends, features, torch.ones(3))
-    without = labeller(entities, ends, features, torch.tensor([1.0, 0.0, 1.0]))
-    assert not torch.allclose(both[0], without[0])
-    assert torch.equal(both[2], without[2])
-    alone = labeller(entities, ends[:, :1], features[:1], torch.ones(1))
-    assert torch.allclose(without[0], alone[0], atol=1e-6)
 
 
 def test_a_missing_input_is_named() -> None:

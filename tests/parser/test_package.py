@@ -82,10 +82,10 @@ def test_a_model_of_an_earlier_layout_is_refused(trained, tmp_path):
     old = tmp_path / "old"
     shutil.copytree(trained, old)
     weights = load_file(old / "model.safetensors")
-    kept = {name: weight for name, weight in weights.items() if not name.startswith("graph.labeller.")}
+    kept = {name: weight for name, weight in weights.items() if not name.startswith("graph.label_ends.")}
     save_file(kept | {"graph.pair_output.bias": torch.zeros(5)}, old / "model.safetensors", {"format": "pt"})
     with pytest.raises(
-        ModelFolderError, match=r"none or others for graph\.labeller\.\S+ and \d+ more: an earlier version"
+        ModelFolderError, match=r"none or others for graph\.label_ends\.\S+ and \d+ more: an earlier version"
     ):
         load_parser(str(old))
 
