@@ -128,8 +128,8 @@ class RFGConfig(PreTrainedConfig):
     pair_dropout: float | int = _share(default=0.17)
     word_dropout: float | int = _share(default=0.0)
     predicted_share: float | int = _share(default=0.3)
-    threshold: float | int = _share(default=0.3)
-    more_threshold: float | int = _share(default=0.35)
+    threshold: float | int = _share(default=0.4)
+    more_threshold: float | int = _share(default=0.4)
     held_out_fold: int | None = None
     trained_on: str | None = None
 

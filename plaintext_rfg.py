@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 try:
     from .segmentation_rfg import JAPANESE
@@ -102,7 +103,7 @@ class _Row:
     number: int | None = None
     after_gap: bool = False
 
-    @property
+    @cached_property
     def section(self) -> int | None:
         """The section that this line begins, if it is the name of one."""
         name = _PEOPLE.sub("", unicodedata.normalize("NFKC", self.text).strip(" :")).strip(" :")

@@ -7,7 +7,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
 from os import PathLike
 from typing import Any
 
@@ -233,27 +234,25 @@ class RFGProcessor(ProcessorMixin):
     def _character_ids(self) -> dict[str, int]:
         return {character: number for number, character in enumerate(self.characters or (), start=2)}
 
-    def _spell(self, word: str) -> tuple[int, torch.Tensor]:
+    def _spell(self, word: str) -> tuple[int, list[int]]:
         if (known := self._remembered.get(word)) is not None:
             return known
         plain = unicodedata.normalize("NFKC", word)
         letters = [self._character_ids.get(letter, UNKNOWN_ID) for letter in plain[: self.max_characters]]
-        found = self._vocabulary.get(plain.lower(), UNKNOWN_ID), torch.tensor(letters or [UNKNOWN_ID])
+        found = self._vocabulary.get(plain.lower(), UNKNOWN_ID), letters or [UNKNOWN_ID]
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered.clear()
         self._remembered[word] = found
         return found
 
     def _spelled(self, recipes: Sequence[RFGRecipe]) -> dict[str, torch.Tensor]:
-        spelled = [[self._spell(word) for word in recipe.words] for recipe in recipes]
-        longest = max((len(letters) for row in spelled for _, letters in row), default=1)
-        width = max((len(row) for row in spelled), default=0)
-        char_ids = torch.full((len(recipes), width, longest), PAD_ID)
-        for row, words in enumerate(spelled):
-            if words:
-                letters = pad_sequence([letters for _, letters in words], batch_first=True)
-                char_ids[row, : len(words), : letters.shape[1]] = letters
-        return {"word_ids": _pad([[number for number, _ in row] for row in spelled]), "char_ids": char_ids}
+        """The numbers of words and of their characters; each word of the batch is spelled once."""
+        places: dict[str, int] = {"": 0}  # the first row of the table is padding
+        rows = [[places.setdefault(word, len(places)) for word in recipe.words] for recipe in recipes]
+        spelled = [(PAD_ID, [PAD_ID]), *(self._spell(word) for word in islice(places, 1, None))]
+        words, letters = torch.tensor([word for word, _ in spelled]), _pad([letters for _, letters in spelled])
+        index = _pad(rows)
+        return {"word_ids": words[index], "char_ids": letters[index]}
 
     # For a pre-trained encoder.
 
@@ -289,6 +288,7 @@ def check_length(recipe: RFGRecipe) -> RFGRecipe:
     return recipe
 
 
+@lru_cache(maxsize=MAX_REMEMBERED)
 def word_form(word: str, is_english: bool = False) -> str:
     """What two mentions of one thing have in common: upper and lower case, singular and plural are the same."""
     form = unicodedata.normalize("NFKC", word).casefold()

@@ -129,12 +129,11 @@ class RFGPairFeatures(nn.Module):
 
     def _counts_between(self, tags: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Whether and how many entities of each tag are between two: (B, E, E, 2 * tags)."""
-        seen = one_hot(tags, self.tag_count) * mask[:, :, None]
+        seen = (one_hot(tags, self.tag_count) * mask[:, :, None]).to(self.between.weight.dtype)
         until = seen.cumsum(dim=1)
-        before = until - seen
-        counts = torch.maximum(before[:, None] - until[:, :, None], before[:, :, None] - until[:, None])
-        counts = counts.clamp(min=0).to(self.between.weight.dtype)
-        return torch.cat([counts.clamp(max=1), (counts / MANY).clamp(max=2)], dim=-1)
+        ahead = (until - seen)[:, None] - until[:, :, None]  # below 0 if the second is not behind the first
+        counts = torch.maximum(ahead, ahead.transpose(1, 2)).clamp_(min=0)
+        return torch.cat([counts.clamp(max=1), (counts / MANY).clamp_(max=2)], dim=-1)
 
 
 def _apart(places: torch.Tensor) -> torch.Tensor:
@@ -155,11 +154,15 @@ def shared_words(spans: torch.Tensor, mask: torch.Tensor, form_ids: torch.Tensor
     place = (end[:, :, None] - 1 - back).clamp(min=0)
     forms = form_ids.gather(1, place.flatten(1)).view(place.shape) if form_ids.shape[1] else place
     forms = torch.where(back < length[:, :, None], forms, 0)  # (B, E, MOST_WORDS), from the last word on
-    other = forms.masked_fill(forms == 0, -1)  # nothing equals nothing
-    equal = forms[:, :, None, :, None] == other[:, None, :, None]  # (B, E, E, MOST_WORDS, MOST_WORDS)
-    last = equal[..., 0, 0]
-    every = (forms[:, :, None] == forms[:, None]).all(dim=-1) & (length[:, :, None] == length[:, None])
-    return equal.flatten(3).any(dim=-1).long() + last + (last & every)
+    kinds = int(forms.max()) + 1 if forms.numel() else 1
+    has = torch.zeros(*mask.shape, kinds, device=spans.device).scatter_(2, forms, 1.0)
+    has[:, :, 0] = 0.0  # nothing equals nothing
+    some = has @ has.transpose(1, 2) > 0
+    last = (forms[:, :, None, 0] == forms[:, None, :, 0]) & some
+    every = (length[:, :, None] == length[:, None]) & last
+    for number in range(1, MOST_WORDS):
+        every &= forms[:, :, None, number] == forms[:, None, :, number]
+    return some.long() + last + every
 
 
 class RFGGraphScorer(nn.Module):

@@ -5,10 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from modeling_rfg import RFGModel
 from parsing_rfg import RecipeFlowGraphPipeline
 from processing_rfg import RFGProcessor
+from recipeflow.errors import ModelFolderError
 from recipeflow.parser.runs import load_parser
 from tests.model.test_hub_package import run_isolated
 
@@ -73,6 +76,18 @@ def test_a_model_without_a_processor_names_no_pipeline(trained, tmp_path):
         tmp_path / "whole", processor=RFGProcessor.from_pretrained(trained)
     )
     assert (tmp_path / "whole" / "parsing_rfg.py").is_file()
+
+
+def test_a_model_of_an_earlier_layout_is_refused(trained, tmp_path):
+    old = tmp_path / "old"
+    shutil.copytree(trained, old)
+    weights = load_file(old / "model.safetensors")
+    kept = {name: weight for name, weight in weights.items() if not name.startswith("graph.label_ends.")}
+    save_file(kept | {"graph.pair_output.bias": torch.zeros(5)}, old / "model.safetensors", {"format": "pt"})
+    with pytest.raises(
+        ModelFolderError, match=r"none or others for graph\.label_ends\.\S+ and \d+ more: an earlier version"
+    ):
+        load_parser(str(old))
 
 
 def test_nodes_name_their_words_and_texts(read):
