@@ -78,6 +78,7 @@ class Writer(nn.Module):
                 eos_token_id=None,
             )
         )
+        self.decoder.loss_type = "ForCausalLM"  # its default; this class does not name it, and transformers would warn
         # A few hundred recipes would be known by their pictures alone: a part of these is hidden in each step.
         self.pictures = nn.Sequential(
             nn.LayerNorm(pair_size), nn.Dropout(settings.feature_dropout), nn.Linear(pair_size, settings.width)
