@@ -10,8 +10,8 @@ host and can be dropped at any time. The second process is one of two that train
 
     python benchmarks/scale.py [--recipes 200,10000,50000] [--preset best] [--backbone test_resnet] [--json]
 
-A frame takes 8 bytes per number of its feature on disk: with ``test_resnet`` (96 numbers) the default sizes need about
-1 GB, with ``tf_efficientnet_lite0`` (1,280) 13 GB.
+A frame takes 8 bytes per number of its feature on disk: with ``test_resnet`` and preset ``best`` (896 numbers) the
+default sizes need about 9 GB, with ``tf_efficientnet_lite0`` (2,304) 24 GB.
 """
 
 import argparse
@@ -167,22 +167,22 @@ def _launched(processes: int) -> list[dict[str, str]]:
     return [shared | {"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(processes)]
 
 
-def make_folder(folder: Path, recipes: int, backbone: str) -> None:
-    """A dataset, a file of random weights, and a cache with all features."""
+def make_folder(folder: Path, recipes: int, preset: str, backbone: str) -> None:
+    """A dataset, a file of random weights, and a cache with all features that the preset reads."""
     import timm
     import torch
     from _made_up import write_dataset, write_features
 
-    from recipeflow.features.backbone import transform_config
-    from recipeflow.features.cache import CacheKey, FeatureCache
-    from recipeflow.features.compute import weights_origin
+    from configuration_vrf import VRFConfig
+    from recipeflow.features.planning import open_caches, weights_origin
+    from recipeflow.training.settings import get_preset
 
     folder.mkdir()
     network: Any = timm.create_model(backbone)
     torch.save(network.state_dict(), folder / "weights.pth")
-    transform = transform_config(backbone) | {"decoding": "upright RGB"}
-    key = CacheKey(backbone, weights_origin(backbone, folder / "weights.pth"), "fp32", transform)
-    write_features(FeatureCache(folder / "cache", key), recipes, network.num_features, "made up")
+    origin, kind = weights_origin(backbone, folder / "weights.pth"), get_preset(preset).image_features
+    (cache,) = open_caches(folder / "cache", backbone, origin, "fp32", kind).values()
+    write_features(cache, recipes, VRFConfig(backbone=backbone, image_features=kind).feature_dim, "made up")
     write_dataset(folder / "vrf", recipes)
 
 
@@ -194,7 +194,7 @@ def measure(folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
         for recipes in options.recipes:
             place = folder / str(recipes)
             begin = time.monotonic()
-            make_folder(place, recipes, options.backbone)
+            make_folder(place, recipes, options.preset, options.backbone)
             note(f"{recipes} recipes written in {time.monotonic() - begin:.0f} s")
             runs.append(running.enter_context(Trained(place, 0, options)))
             found.append({"recipes": recipes, "pairs": recipes * PAIRS_EACH} | runs[-1].ask()[0])
