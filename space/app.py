@@ -397,7 +397,12 @@ def make_page(environment: dict[str, str]) -> gr.Blocks:
     return build_page(models, examples, note, parsers)
 
 
+NARROW = "@media (max-width: 640px) { .grid-container { grid-template-columns: repeat(2, 1fr) !important; } }"
+"""On a phone, Gradio's galleries keep their columns, and cut off what does not fit."""
+
+
 if __name__ == "__main__":
     # Fonts of the reader's own machine: Gradio's default loads them from other servers.
     theme = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
-    make_page(dict(os.environ)).launch(theme=theme, max_file_size="10mb", footer_links=["gradio"], ssr_mode=False)
+    page = make_page(dict(os.environ))
+    page.launch(theme=theme, css=NARROW, max_file_size="10mb", footer_links=["gradio"], ssr_mode=False)

@@ -112,3 +112,13 @@ def test_a_pasted_recipe_becomes_a_storyboard(space):
     space.get_by_label("Recipe").fill("")
     space.get_by_role("button", name="Imagine").click()
     expect(space.get_by_text("expected the text of a recipe, found none")).to_be_visible(timeout=ANSWER)
+
+
+def test_on_a_phone_no_picture_is_cut_off(space):
+    space.set_viewport_size({"width": 390, "height": 844})
+    space.locator(".gradio-container table tbody tr").first.click()
+    expect(space.get_by_label("Verb")).not_to_have_value("", timeout=ANSWER)
+    search(space)
+    expect(pictures(space)).to_have_count(15, timeout=ANSWER)
+    widths = "[...document.querySelectorAll('.grid-container')].map(grid => [grid.scrollWidth, grid.clientWidth])"
+    assert all(needed <= there for needed, there in space.evaluate(widths))
