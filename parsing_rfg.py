@@ -6,7 +6,7 @@
 This file is saved with every model and imports nothing from the project.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from transformers import Pipeline
@@ -122,7 +122,7 @@ class RecipeFlowGraphPipeline(Pipeline):
         self, recipes: RecipeLike | Sequence[RecipeLike], batch_size: int | None = None
     ) -> dict[str, Any] | list[dict[str, Any]]:
         """The graph of a recipe, or a list of graphs for several: `nodes` and `edges`, and the lines they refer to."""
-        is_single = isinstance(recipes, str | Mapping)
+        is_single = isinstance(recipes, str | Mapping) or not isinstance(recipes, Iterable)
         read = [self.preprocess(recipe) for recipe in ([recipes] if is_single else recipes)]
         graphs = self.forward(read, batch_size=batch_size or self._batch_size or BATCH_SIZE)
         found = [self.postprocess(graph, recipe) for graph, recipe in zip(graphs, read, strict=True)]

@@ -116,3 +116,9 @@ def test_a_batch_reads_as_one_by_one_and_keeps_the_order(read):
 def test_a_pipeline_without_a_processor_is_refused(read):
     with pytest.raises(ValueError, match="expected a processor, found none"):
         RecipeFlowGraphPipeline(read.model)
+
+
+@pytest.mark.parametrize("recipe", [None, 7])
+def test_a_pipeline_names_what_is_no_recipe(read, recipe):
+    with pytest.raises(TypeError, match="expected a text or a mapping as a recipe, found"):
+        read(recipe)
