@@ -92,8 +92,9 @@ class RFGConfig(PreTrainedConfig):
         word_dropout: From scratch, the share of words that are unknown in a training step, so that this vector is
             trained, and a new word is read by its characters.
         predicted_share: The share of recipes whose edges are trained on the entities that the model finds.
-        threshold: How probable an entity's first head has to be.
+        threshold: How probable an entity's first head has to be, together with others that are likely enough.
         more_threshold: How probable every further head has to be.
+        label_threshold: How probable a head has to be together with its best label.
         held_out_fold: The fold of its dataset that the model was not trained on; None for a model of all folds.
         trained_on: The digest of that dataset, to recognise it; None if it was not recorded.
     """
@@ -128,8 +129,9 @@ class RFGConfig(PreTrainedConfig):
     pair_dropout: float | int = _share(default=0.17)
     word_dropout: float | int = _share(default=0.0)
     predicted_share: float | int = _share(default=0.3)
-    threshold: float | int = _share(default=0.4)
-    more_threshold: float | int = _share(default=0.4)
+    threshold: float | int = _share(default=0.5)
+    more_threshold: float | int = _share(default=0.35)
+    label_threshold: float | int = _share(default=0.35)
     held_out_fold: int | None = None
     trained_on: str | None = None
 

@@ -72,15 +72,19 @@ def tags_to_spans(tag_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @torch.no_grad()
-def decode_graph(edge_scores: torch.Tensor, threshold: float, more_threshold: float) -> list[Edge]:
+def decode_graph(
+    edge_scores: torch.Tensor, threshold: float, more_threshold: float, label_threshold: float = 0.0
+) -> list[Edge]:
     """Choose the edges of one recipe: a DAG in which an entity may have several heads, with one label per pair.
 
     Edges are tried from the most to the least probable, and one that would close a cycle is left out.
 
     Args:
         edge_scores: The probability of each start, end and label, of shape (E, E, L).
-        threshold: How probable an entity's first head has to be.
+        threshold: How probable an entity's first head has to be. Heads above the next threshold count together, because
+            they share the probability of their entity.
         more_threshold: How probable every further head has to be.
+        label_threshold: How probable a head has to be together with its best label.
 
     Returns:
         The edges, sorted by start and end.
@@ -92,13 +96,16 @@ def decode_graph(edge_scores: torch.Tensor, threshold: float, more_threshold: fl
     starts, ends = (pairs >= floor).nonzero(as_tuple=True)
     order = pairs[starts, ends].argsort(descending=True, stable=True)
     starts, ends = starts[order], ends[order]
-    label_scores, labels = edge_scores[starts, ends].max(dim=1)
-    candidates = (starts, ends, pairs[starts, ends], labels, label_scores)
+    values, (label_scores, labels) = pairs[starts, ends], edge_scores[starts, ends].max(dim=1)
+    together = pairs.where(pairs >= more_threshold, 0.0).sum(dim=1)
+    firsts = torch.where(values >= more_threshold, together[starts], values)
+    candidates = (starts, ends, values, firsts, labels, label_scores)
     reached = [1 << entity for entity in range(count)]  # from each entity, a set of entities as the bits of a number
     has_head = [False] * count
     edges: list[Edge] = []
-    for start, end, value, label, score in zip(*(column.tolist() for column in candidates), strict=True):
-        if value < (more_threshold if has_head[start] else threshold) or reached[end] >> start & 1:
+    for start, end, value, first, label, score in zip(*(column.tolist() for column in candidates), strict=True):
+        is_likely = value >= more_threshold if has_head[start] else first >= threshold
+        if not is_likely or score < label_threshold or reached[end] >> start & 1:
             continue
         for entity in range(count):
             if reached[entity] >> start & 1:

@@ -292,10 +292,11 @@ class RFGModel(RFGPackage):
         assert output.entity_spans is not None and output.entity_tags is not None
         assert output.entity_scores is not None and output.edge_scores is not None
         graphs = []
+        thresholds = self.config.threshold, self.config.more_threshold, self.config.label_threshold
         rows = zip(output.entity_spans, output.entity_tags, output.entity_scores, output.edge_scores, strict=True)
         for spans, tags, scores, edge_scores in rows:
             count = int((tags >= 0).sum())
-            edges = decode_graph(edge_scores[:count, :count], self.config.threshold, self.config.more_threshold)
+            edges = decode_graph(edge_scores[:count, :count], *thresholds)
             graphs.append(
                 RFGGraph(
                     spans=[(first, end) for first, end in spans[:count].tolist()],

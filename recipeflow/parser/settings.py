@@ -39,11 +39,11 @@ _LOOP: dict[str, Any] = {
     "learning_rate": 2e-3,
     "schedule": "linear",
     "warmup": 0.1,
-    "max_grad_norm": 5.0,
+    "max_grad_norm": 1.0,
     "checkpoint_every": 2,
 }
 _SCRATCH: dict[str, Any] = {"min_count": 2, "model": {"lstm_layers": 2, "dropout": 0.4, "word_dropout": 0.15}}
-_PRETRAINED: dict[str, Any] = {"encoder_learning_rate": 2e-4}
+_PRETRAINED: dict[str, Any] = {"encoder_learning_rate": 2e-4, "beta2": 0.98}
 
 PRESETS: dict[tuple[str, bool], ParserConfig] = {
     ("fast", True): ParserConfig(epochs=10, **_SCRATCH, **_LOOP),

@@ -91,6 +91,20 @@ def test_an_entity_keeps_its_best_head_and_others_above_the_threshold() -> None:
     assert [edge[:2] for edge in decode_graph(scores, 0.1, 0.4)] == [(0, 1)]
 
 
+def test_two_heads_that_share_the_probability_of_their_entity_are_both_kept() -> None:
+    scores = torch.zeros(3, 3, 1)
+    scores[0, 1], scores[0, 2], scores[1, 2] = 0.48, 0.45, 0.45
+    assert [edge[:2] for edge in decode_graph(scores, 0.5, 0.4)] == [(0, 1), (0, 2)]
+    assert decode_graph(scores, 0.5, 0.5) == []
+
+
+def test_an_edge_whose_label_is_in_doubt_is_left_out() -> None:
+    scores = torch.zeros(3, 3, 2)
+    scores[0, 1], scores[1, 2] = torch.tensor([0.3, 0.3]), torch.tensor([0.4, 0.2])
+    assert [edge[:3] for edge in decode_graph(scores, 0.5, 0.5, 0.35)] == [(1, 2, 0)]
+    assert len(decode_graph(scores, 0.5, 0.5)) == 2
+
+
 def test_the_weaker_edge_of_a_cycle_gives_way_to_the_next_head() -> None:
     scores = torch.zeros(3, 3, 1)
     scores[0, 1], scores[1, 0], scores[1, 2] = 0.9, 0.6, 0.2
