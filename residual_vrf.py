@@ -6,6 +6,8 @@ starts from the pre-action image, and words, context and image only have to pred
 This file is saved with every model and imports nothing from the project.
 """
 
+import math
+
 import torch
 from torch import nn
 from torch.nn.functional import normalize
@@ -16,6 +18,26 @@ except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
     from configuration_vrf import CONTEXT_ROLES, READ_ROLES, VRFConfig
+
+
+class VRFDropout(nn.Module):
+    """Dropout with one random byte per number: `nn.Dropout` took a third of the training time on a CPU.
+
+    The rate is rounded to a multiple of 1/256.
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.dropped = min(round(rate * 256), 255)
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        """In training, set some of the numbers to zero and scale the others, so that the mean stays."""
+        if not (self.training and self.dropped):
+            return numbers
+        count = numbers.numel()
+        drawn = torch.randint(-(2**63), 2**63 - 1, (math.ceil(count / 8),), device=numbers.device)
+        kept = drawn.view(torch.uint8)[:count].view(numbers.shape) >= self.dropped
+        return (numbers * (256 / (256 - self.dropped))).where(kept, 0.0)
 
 
 class VRFWordMean(nn.Module):
@@ -65,7 +87,7 @@ class VRFFeatureScale(nn.Module):
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
         self.length = config.feature_length
-        self.dropout = nn.Dropout(config.feature_dropout)
+        self.dropout = VRFDropout(config.feature_dropout)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Scale each row; a row of zeros, which means no image, stays zero."""
@@ -96,7 +118,7 @@ class VRFResidualImageEncoder(nn.Module):
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
         self.scale = VRFFeatureScale(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = VRFDropout(config.dropout)
         self.hidden = nn.Linear(config.feature_dim, config.hidden_dim)
         self.output = nn.Linear(config.hidden_dim, config.embedding_dim)
         if not config.shared_map:
@@ -124,7 +146,7 @@ class VRFResidualQueryEncoder(nn.Module):
                 self.start = nn.Linear(config.feature_dim, config.embedding_dim)
         self.image_dropout = config.image_dropout
         self.scale = VRFFeatureScale(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = VRFDropout(config.dropout)
         self.hidden = nn.Linear(joined_dim, 2 * config.hidden_dim)
         self.output = nn.Linear(2 * config.hidden_dim, config.embedding_dim)
 
@@ -162,4 +184,11 @@ class VRFResidualQueryEncoder(nn.Module):
         return kept if pre_mask is None else kept & pre_mask
 
 
-__all__ = ["VRFAppearance", "VRFContextEncoder", "VRFResidualImageEncoder", "VRFResidualQueryEncoder", "VRFWordMean"]
+__all__ = [
+    "VRFAppearance",
+    "VRFContextEncoder",
+    "VRFDropout",
+    "VRFResidualImageEncoder",
+    "VRFResidualQueryEncoder",
+    "VRFWordMean",
+]

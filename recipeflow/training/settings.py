@@ -206,7 +206,7 @@ PRESETS = {
         epochs=28, learning_rate=1e-4, schedule="cosine", warmup=0.05, beta2=0.98, checkpoint_every=0
     ),
     "best": TrainingConfig(
-        epochs=16,
+        epochs=32,
         recipes_per_batch=16,
         learning_rate=2e-3,
         schedule="cosine",
@@ -217,9 +217,10 @@ PRESETS = {
         model={
             "architecture": "residual",
             "word_dim": 128,
+            "embedding_dim": 256,
             "hidden_dim": 512,
             "dropout": 0.2,
-            "feature_dropout": 0.3,
+            "feature_dropout": 0.4,
             "image_dropout": 0.5,
             "feature_length": 10.0,
             "image_features": "stages",

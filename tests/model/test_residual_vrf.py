@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from modeling_vrf import VRFModel
+from residual_vrf import VRFDropout
 from tests.model_helpers import CONTEXT, RESIDUAL, random_batch, small_model
 
 
@@ -124,6 +125,16 @@ def test_dropout_is_only_for_training():
     assert torch.equal(query(model, batch), query(model, batch))
     model.train()
     assert not torch.equal(query(model, batch), query(model, batch))
+
+
+@pytest.mark.parametrize(("rate", "share"), [(0.3, 77 / 256), (0.5, 0.5), (0.999, 255 / 256)])
+def test_dropout_keeps_the_mean(rate, share):
+    torch.manual_seed(0)
+    dropped = VRFDropout(rate)(torch.ones(999, 1001))  # no multiple of the eight numbers that are drawn at once
+    kept = dropped > 0
+    assert (1 - kept.float().mean()).item() == pytest.approx(share, abs=0.002)
+    assert dropped[kept].unique().item() == pytest.approx(1 / (1 - share))
+    assert kept.float().mean(0).std() < 0.05 and kept.float().mean(1).std() < 0.05, "every number is as likely"
 
 
 def test_some_images_are_missing_while_training_and_none_afterwards():
