@@ -81,8 +81,8 @@ def decode_graph(
 
     Args:
         edge_scores: The probability of each start, end and label, of shape (E, E, L).
-        threshold: How probable an entity's first head has to be. Heads above the next threshold count together, because
-            they share the probability of their entity.
+        threshold: How probable an entity's first head has to be. Heads above the next threshold share the
+            probability of their entity, and count together.
         more_threshold: How probable every further head has to be.
         label_threshold: How probable a head has to be together with its best label.
 

@@ -206,7 +206,7 @@ PRESETS = {
         epochs=28, learning_rate=1e-4, schedule="cosine", warmup=0.05, beta2=0.98, checkpoint_every=0
     ),
     "best": TrainingConfig(
-        epochs=32,
+        epochs=30,
         recipes_per_batch=16,
         learning_rate=2e-3,
         schedule="cosine",

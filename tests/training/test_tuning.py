@@ -26,6 +26,10 @@ def figures(*values: float):
     return attempt, asked
 
 
+def test_the_first_value_is_that_of_the_preset():
+    assert BEST.model[SETTING] == VALUES[0]
+
+
 @pytest.mark.parametrize(
     ("found", "tried", "chosen"),
     [
