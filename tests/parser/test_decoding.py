@@ -69,14 +69,17 @@ def has_cycle(edges: list[tuple[int, int]], count: int) -> bool:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.integers(0, 9), st.integers(1, 4), st.floats(0, 0.5), st.floats(0, 0.5))
-def test_random_scores_are_decoded_to_a_dag(seed: int, count: int, labels: int, first: float, more: float) -> None:
+@given(st.integers(0, 2**32), st.integers(0, 9), st.integers(1, 4), *[st.floats(0, 0.5)] * 3)
+def test_random_scores_are_decoded_to_a_dag(
+    seed: int, count: int, labels: int, first: float, more: float, label: float
+) -> None:
     scores = torch.rand(count, count, labels, generator=torch.Generator().manual_seed(seed)) / labels
-    edges = decode_graph(scores, first, more)
+    edges = decode_graph(scores, first, more, label)
     pairs = [(start, end) for start, end, _, _ in edges]
     assert not has_cycle(pairs, count)
     assert pairs == sorted(set(pairs))
-    assert all(start != end and 0 <= label < labels for start, end, label, _ in edges)
+    assert all(start != end and 0 <= number < labels for start, end, number, _ in edges)
+    assert all(score >= label for *_, score in edges)
 
 
 def test_an_entity_keeps_its_best_head_and_others_above_the_threshold() -> None:
