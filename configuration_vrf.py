@@ -50,6 +50,7 @@ USED_ONLY_WITH = {
         "word_dropout",
         "feature_length",
         "shared_map",
+        "hub_queries",
         "context",
     ),
     ("loss", "triplet"): ("margin", "negatives"),
@@ -180,6 +181,12 @@ def _positive(value: int) -> None:
 
 
 @as_validated_field
+def _count(value: int) -> None:
+    if value < 0:
+        raise ValueError(f"expected a whole number of at least 0, found {value}")
+
+
+@as_validated_field
 def _distance(value: float) -> None:
     if not (math.isfinite(value) and 0 <= value <= 2):
         raise ValueError(f"expected a distance between two unit vectors, from 0 to 2, found {value}")
@@ -228,7 +235,7 @@ class VRFConfig(PreTrainedConfig):
         negatives: Which negatives of the mini-batch the loss uses: `"one"` sampled per side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
-            pre-action image (`residual_vrf.py`). The next eight belong to it, and `text_dim` does not.
+            pre-action image (`residual_vrf.py`). The next nine belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
         dropout: The dropout rate of the hidden layers.
         feature_dropout: The dropout rate of an image's feature.
@@ -239,6 +246,8 @@ class VRFConfig(PreTrainedConfig):
         feature_length: Scale every image's feature to this norm, so that the same settings suit backbones of any
             scale; `None` uses features as they are.
         shared_map: Map the features of both images into the joint space with one linear map instead of two.
+        hub_queries: How many queries of the training data the model keeps, so that images which are near to most of
+            them rank lower; embeddings then have two more dimensions (`VRFHubs`). 0 keeps none.
         context: What a query reads from the flow graph besides its inputs: `"none"`, `"modifiers"` of the action, or
             also the object's `"history"`.
         loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch. A setting that belongs to
@@ -279,6 +288,7 @@ class VRFConfig(PreTrainedConfig):
     word_dropout: float | int = _share(default=0.0)
     feature_length: float | int | None = _length(default=None)
     shared_map: bool = False
+    hub_queries: int = _count(default=0)
     context: Literal["none", "modifiers", "history"] = "none"
     loss: Literal["triplet", "contrastive"] = "triplet"
     temperature: float | int = _temperature(default=0.07)

@@ -26,14 +26,14 @@ try:
     from .configuration_vrf import HUB_WEIGHTS, ImageFeatures, VRFConfig, read_backbone_weights
     from .package_vrf import VRFPackage
     from .processing_vrf import VRFProcessor
-    from .residual_vrf import VRFAppearance, VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
+    from .residual_vrf import VRFAppearance, VRFHubs, VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import HUB_WEIGHTS, ImageFeatures, VRFConfig, read_backbone_weights
     from package_vrf import VRFPackage
     from processing_vrf import VRFProcessor
-    from residual_vrf import VRFAppearance, VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
+    from residual_vrf import VRFAppearance, VRFHubs, VRFResidualImageEncoder, VRFResidualQueryEncoder, VRFWordMean
 
 logger = logging.get_logger(__name__)
 
@@ -343,6 +343,8 @@ class VRFModel(VRFPreTrainedModel):
             self.text_encoder = words(config)
         if config.shared_map:
             self.appearance = VRFAppearance(config)
+        if config.hub_queries:
+            self.hubs = VRFHubs(config)
         self.query_encoder = query(config)
         self.image_encoder = image(config)
         self.supports_gradient_checkpointing = self.backbone.supports_gradient_checkpointing
@@ -450,25 +452,17 @@ class VRFModel(VRFPreTrainedModel):
                 context ignores them, and for one that does they are optional.
             context_roles: The role of each of these words, as the processor numbers them.
         """
-        features = None
-        h_action, h_object = self._encode_words(action_ids=action_ids, object_ids=object_ids)
-        if self.config.use_image:
-            features = self._image_features("pre", pre_pixel_values, pre_features)
-            _check_mask(pre_mask)
-        else:
-            pre_mask = None
-        rows = {"action_ids": h_action, "object_ids": h_object, "pre_images": features, "pre_mask": pre_mask}
-        known = next(tensor for tensor in rows.values() if tensor is not None)
-        context = self._encode_context(context_ids, context_roles, known)
-        _check_rows(**rows, context_ids=context.get("context_roles"))
-        return self.query_encoder(h_action, h_object, features, pre_mask, **context, **self._shown(features))
+        embeds = self._embed_queries(
+            action_ids, object_ids, pre_pixel_values, pre_features, pre_mask, context_ids, context_roles
+        )
+        return self.hubs.extend_queries(embeds) if self._ranks_hubs else embeds
 
     def get_image_embeds(
         self, post_pixel_values: torch.Tensor | None = None, post_features: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Embed post-action images, from pixels or from features of the backbone, one unit vector per row."""
-        features = self._image_features("post", post_pixel_values, post_features)
-        return self.image_encoder(features, **self._shown(features))
+        embeds = self._embed_images(post_pixel_values, post_features)
+        return self.hubs.extend_images(embeds) if self._ranks_hubs else embeds
 
     def encode_images(
         self,
@@ -605,10 +599,10 @@ class VRFModel(VRFPreTrainedModel):
         needed: for the number of distinct phrases, the words in each for the BiLSTM, and negatives that a generator on
         the CPU samples. An id outside of the vocabulary raises from the lookup itself.
         """
-        query_embeds = self.get_query_embeds(
+        query_embeds = self._embed_queries(
             action_ids, object_ids, pre_pixel_values, pre_features, pre_mask, context_ids, context_roles
         )
-        image_embeds = self.get_image_embeds(post_pixel_values, post_features)
+        image_embeds = self._embed_images(post_pixel_values, post_features)
         loss = None
         if return_loss and len(query_embeds) == 1:
             loss = 0.0 * (query_embeds.float().sum() + image_embeds.float().sum())  # backward() needs a graph
@@ -617,7 +611,49 @@ class VRFModel(VRFPreTrainedModel):
             loss = batch_loss(
                 query_embeds, image_embeds, image_ids, config=self.config, generator=generator, sample=sample
             )
+        if self._ranks_hubs:
+            query_embeds, image_embeds = self.hubs.extend_queries(query_embeds), self.hubs.extend_images(image_embeds)
         return VRFOutput(loss=loss, query_embeds=query_embeds, image_embeds=image_embeds)
+
+    @property
+    def _ranks_hubs(self) -> bool:
+        """Whether embeddings are extended: never in training, whose loss would press on hubs a second time."""
+        return bool(self.config.hub_queries) and not self.training
+
+    def _embed_queries(
+        self,
+        action_ids: torch.Tensor | None,
+        object_ids: torch.Tensor | None,
+        pre_pixel_values: torch.Tensor | None,
+        pre_features: torch.Tensor | None,
+        pre_mask: torch.Tensor | None,
+        context_ids: torch.Tensor | None,
+        context_roles: torch.Tensor | None,
+    ) -> torch.Tensor:
+        features = None
+        h_action, h_object = self._encode_words(action_ids=action_ids, object_ids=object_ids)
+        if self.config.use_image:
+            features = self._image_features("pre", pre_pixel_values, pre_features)
+            _check_mask(pre_mask)
+        else:
+            pre_mask = None
+        rows = {"action_ids": h_action, "object_ids": h_object, "pre_images": features, "pre_mask": pre_mask}
+        known = next(tensor for tensor in rows.values() if tensor is not None)
+        context = self._encode_context(context_ids, context_roles, known)
+        _check_rows(**rows, context_ids=context.get("context_roles"))
+        if features is None or not (self.training and self.config.image_dropout):
+            return self.query_encoder(h_action, h_object, features, pre_mask, **context, **self._shown(features))
+        # Which rows keep their image is drawn first, so that those of the others cost nothing; how many is fixed, as
+        # a GPU would have to wait for a number that is drawn.
+        kept = len(features) - round(self.config.image_dropout * len(features))
+        pictured = torch.randperm(len(features), device=features.device)[:kept]
+        features, pre_mask = features[pictured], None if pre_mask is None else pre_mask[pictured]
+        shown = self._shown(features)
+        return self.query_encoder(h_action, h_object, features, pre_mask, **context, **shown, pictured=pictured)
+
+    def _embed_images(self, pixels: torch.Tensor | None, features: torch.Tensor | None) -> torch.Tensor:
+        features = self._image_features("post", pixels, features)
+        return self.image_encoder(features, **self._shown(features))
 
     def _encode_words(self, **phrases: torch.Tensor | None) -> list[torch.Tensor | None]:
         """Encode the phrases of each input; None means unused.

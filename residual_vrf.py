@@ -10,7 +10,7 @@ import math
 
 import torch
 from torch import nn
-from torch.nn.functional import normalize
+from torch.nn.functional import normalize, pad
 
 try:
     from .configuration_vrf import CONTEXT_ROLES, READ_ROLES, VRFConfig
@@ -18,6 +18,12 @@ except ImportError:
     if __package__:  # inside a package the sibling exists: the error is a real one
         raise
     from configuration_vrf import CONTEXT_ROLES, READ_ROLES, VRFConfig
+
+HUB_TEMPERATURE = 0.1
+"""How soft the maximum over queries is: low enough to see hubs, too high for one query, an image's own, to decide."""
+
+HALF = math.sqrt(0.5)
+"""Scales two unit vectors, one after the other, to one unit vector."""
 
 
 class VRFDropout(nn.Module):
@@ -144,7 +150,6 @@ class VRFResidualQueryEncoder(nn.Module):
             self.image_projection = nn.Linear(config.feature_dim, config.hidden_dim)
             if not config.shared_map:
                 self.start = nn.Linear(config.feature_dim, config.embedding_dim)
-        self.image_dropout = config.image_dropout
         self.scale = VRFFeatureScale(config)
         self.dropout = VRFDropout(config.dropout)
         self.hidden = nn.Linear(joined_dim, 2 * config.hidden_dim)
@@ -159,35 +164,68 @@ class VRFResidualQueryEncoder(nn.Module):
         context_words: torch.Tensor | None = None,
         context_roles: torch.Tensor | None = None,
         shown: torch.Tensor | None = None,
+        pictured: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Embed the encoded phrases, the image's feature and the words of a context; None means unused.
 
-        `shown` is the image's appearance, if the map is shared.
+        `shown` is the image's appearance, if the map is shared. `pictured` are the rows that images were passed for,
+        if not for all.
         """
         h_image = start = None
         if pre_features is not None:
             features = self.scale(pre_features)
             h_image, start = self.image_projection(features), self.start(features) if shown is None else shown
-            pre_mask = self._drop_images(features, pre_mask)
             if pre_mask is not None:  # a missing image adds nothing anywhere
                 h_image, start = (h.masked_fill(~pre_mask[:, None], 0.0) for h in (h_image, start))
+            if pictured is not None:
+                rows = next(len(h) for h in (h_action, h_object) if h is not None)
+                h_image, start = (h.new_zeros(rows, h.shape[1]).index_copy(0, pictured, h) for h in (h_image, start))
         h_context = None if context_words is None else self.context(context_words, context_roles)
         joined = torch.cat([h for h in (h_action, h_object, h_image, h_context) if h is not None], dim=-1)
         difference = self.output(self.dropout(torch.relu(self.hidden(self.dropout(joined)))))
         return normalize(difference if start is None else start + difference, dim=-1)
 
-    def _drop_images(self, features: torch.Tensor, pre_mask: torch.Tensor | None) -> torch.Tensor | None:
-        """The rows whose image counts; in training some of them lose theirs."""
-        if not (self.training and self.image_dropout):
-            return pre_mask
-        kept = torch.rand(len(features), device=features.device) >= self.image_dropout
-        return kept if pre_mask is None else kept & pre_mask
+
+class VRFHubs(nn.Module):
+    """Ranks images lower that are near to most queries.
+
+    In many dimensions some images, the hubs, are near to queries of all kinds, and stand before the right ones. So
+    each image loses its nearness h(x) to queries of the training data, the soft maximum of their similarities. With
+    two more dimensions that is again one product of unit vectors, and nothing that compares them has to know of it:
+
+        (q, 1, 0) / √2 · (x, -h(x), √(1 - h(x)²)) / √2 = (q · x - h(x)) / 2
+    """
+
+    queries: torch.Tensor
+
+    def __init__(self, config: VRFConfig) -> None:
+        super().__init__()
+        self.register_buffer("queries", torch.zeros(config.hub_queries, config.embedding_dim))
+
+    @torch.no_grad()
+    def keep(self, queries: torch.Tensor) -> None:
+        """Keep embeddings of queries: every so many-th one, or all of them several times if there are too few."""
+        rows = torch.arange(len(self.queries), device=queries.device) * len(queries) // len(self.queries)
+        self.queries.copy_(normalize(queries[rows, : self.queries.shape[1]], dim=-1))
+
+    def extend_queries(self, queries: torch.Tensor) -> torch.Tensor:
+        """Add two dimensions to unit vectors of queries."""
+        return torch.cat([pad(queries, (0, 1), value=1.0), queries.new_zeros(len(queries), 1)], dim=-1) * HALF
+
+    def extend_images(self, images: torch.Tensor) -> torch.Tensor:
+        """Add two dimensions to unit vectors of images; without queries, all images lose nothing."""
+        similarity = images.float() @ self.queries.float().T
+        near = (similarity / HUB_TEMPERATURE).logsumexp(dim=-1, keepdim=True) - math.log(len(self.queries))
+        near = near * HUB_TEMPERATURE
+        rest = (1 - near.square()).clamp(min=0).sqrt()
+        return torch.cat([images, -near.to(images.dtype), rest.to(images.dtype)], dim=-1) * HALF
 
 
 __all__ = [
     "VRFAppearance",
     "VRFContextEncoder",
     "VRFDropout",
+    "VRFHubs",
     "VRFResidualImageEncoder",
     "VRFResidualQueryEncoder",
     "VRFWordMean",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from processing_vrf import VRFProcessor
 from recipeflow.dataset.folds import FOLDS
 from recipeflow.evaluation.metrics import RetrievalMetrics, rank_targets, summarize_ranks
 from recipeflow.features.compute import FeatureTable
+from recipeflow.features.pixels import FramePixels
 from recipeflow.features.rows import FeatureRows
 from recipeflow.pairs.batches import PairTensors, make_tensors
 from recipeflow.pairs.loading import Pairs
@@ -82,29 +84,53 @@ class Embedded(NamedTuple):
 @torch.no_grad()
 def embed_set(model: VRFModel, data: EvaluationSet) -> Embedded:
     """Embed a set; every module is left in the mode it was in."""
+    with evaluating(model):
+        features, device = _features(model, data), model.device
+        queries = embed_queries(model, data.queries, torch.arange(len(data.queries)), features)
+        parts = data.candidates.split(CHUNK)
+        images = [model.get_image_embeds(post_features=features.look(part, device)) for part in parts]
+    return Embedded(queries, torch.cat(images))
+
+
+@contextmanager
+def evaluating(model: VRFModel) -> Generator[None]:
+    """Switch to evaluation mode and back, one module after the other: a backbone has layers in another mode."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
-    features, device = _features(model, data), model.device
-    queries = []
-    for rows in torch.arange(len(data.queries)).split(CHUNK):
-        pre, pre_mask = data.queries.pre_of(rows)
-        pre_features = None if pre is None else features.look(pre, device)
-        words = {name: ids.to(device) for name, ids in data.queries.words_of(rows).items()}
-        mask = None if pre_mask is None else pre_mask.to(device)
-        queries.append(model.get_query_embeds(**words, pre_features=pre_features, pre_mask=mask))
-    parts = data.candidates.split(CHUNK)
-    images = [model.get_image_embeds(post_features=features.look(part, device)) for part in parts]
-    for module, mode in modes:  # one by one: a frozen or fine-tuned backbone has layers in another mode
-        module.training = mode
-    return Embedded(torch.cat(queries), torch.cat(images))
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+@torch.no_grad()
+def embed_queries(
+    model: VRFModel, queries: PairTensors, chosen: torch.Tensor, features: FeatureRows | None = None
+) -> torch.Tensor:
+    """Embed some of these queries, in the mode that the model is in; without features, the model's own are read."""
+    if features is None:
+        pre, _ = queries.pre_of(chosen)
+        features = _read(model, queries.images, chosen.new_empty(0) if pre is None else pre)
+    embeds = []
+    for rows in chosen.split(CHUNK):
+        pre, pre_mask = queries.pre_of(rows)
+        pre_features = None if pre is None else features.look(pre, model.device)
+        words = {name: ids.to(model.device) for name, ids in queries.words_of(rows).items()}
+        mask = None if pre_mask is None else pre_mask.to(model.device)
+        embeds.append(model.get_query_embeds(**words, pre_features=pre_features, pre_mask=mask))
+    return torch.cat(embeds)
 
 
 def _features(model: VRFModel, data: EvaluationSet) -> FeatureRows:
-    """Cached features, or the model's own if its backbone is being trained: of the images that are used only."""
-    images, pre = data.queries.images, data.queries.pre
-    if isinstance(images, FeatureRows):
-        return images
-    return images.features_of(model, torch.cat([data.candidates, *([] if pre is None else [pre[pre >= 0]])]))
+    """Of the images that are used only."""
+    pre = data.queries.pre
+    return _read(model, data.queries.images, torch.cat([data.candidates, *([] if pre is None else [pre[pre >= 0]])]))
+
+
+def _read(model: VRFModel, images: FeatureRows | FramePixels, used: torch.Tensor) -> FeatureRows:
+    """Cached features, or the model's own if its backbone is being trained."""
+    return images if isinstance(images, FeatureRows) else images.features_of(model, used)
 
 
 def features_of_images(model: VRFModel, pairs: Pairs, images: torch.Tensor) -> FeatureRows:

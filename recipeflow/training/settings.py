@@ -115,6 +115,8 @@ class TrainingConfig(LoopConfig):
         feature_precision: Precision of cached features, ``fp32`` or ``bf16``; never chosen automatically.
         views: Views per image to train on, 1, 2 or 4; each step draws one of them, and tests use the first.
         incomplete: Train also on rows without a pre-action image, where that is an input.
+        mixed_share: For about this share of the rows, add one whose pictures are mixed with those of another row of
+            the same action (``mixing.py``). It has no effect on pixels; queries need a verb and an image.
         tune: Choose the feature dropout for the dataset first, on inner folds (``tuning.py``).
         model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
     """
@@ -138,6 +140,7 @@ class TrainingConfig(LoopConfig):
     feature_precision: Literal["fp32", "bf16"] = "fp32"
     views: int = 1
     incomplete: bool = False
+    mixed_share: float = 0.0
     tune: bool = False
     model: dict[str, Any] = field(default_factory=dict)
 
@@ -148,6 +151,12 @@ class TrainingConfig(LoopConfig):
             raise UsageError(
                 f"expected inputs among {', '.join(INPUTS)}, found {'+'.join(self.inputs)!r}; join one or more of "
                 "them by +, such as action+object"
+            )
+        self._check("mixed_share", 0 <= self.mixed_share <= 1)
+        if self.mixed_share and not self.can_mix(self.inputs):
+            raise UsageError(
+                f"expected inputs with a verb and an image for mixed_share, found {'+'.join(self.inputs)}; set it to "
+                "0, or use `with_inputs`"
             )
         self._check_finetuning()
         if self.tune and (self.architecture == "paper" or self.finetune):
@@ -182,12 +191,22 @@ class TrainingConfig(LoopConfig):
         """What is read from the backbone."""
         return self.model.get("image_features", "pooled")
 
+    @staticmethod
+    def can_mix(inputs: tuple[str, ...]) -> bool:
+        """Whether rows of these inputs can be mixed: pictures of one action."""
+        return {"action", "image"} <= set(inputs)
+
     def with_inputs(self, inputs: tuple[str, ...]) -> TrainingConfig:
-        """The same settings for queries of these inputs; a single input has no context, and never loses its image."""
+        """The same settings for queries of these inputs, without those that these do not allow.
+
+        A single input has no context, and never loses its image; without a verb or an image nothing is mixed.
+        """
         model = dict(self.model)
         if "image" not in inputs or len(inputs) == 1:
             model.pop("image_dropout", None)
-        return replace(self, inputs=inputs, model=model).with_context("none" if len(inputs) == 1 else None)
+        mixed_share = self.mixed_share if self.can_mix(inputs) else 0.0
+        changed = replace(self, inputs=inputs, model=model, mixed_share=mixed_share)
+        return changed.with_context("none" if len(inputs) == 1 else None)
 
     def with_context(self, context: str | None) -> TrainingConfig:
         """The same settings with another context; ``None`` keeps the current one."""
@@ -214,6 +233,7 @@ PRESETS = {
         max_grad_norm=5.0,
         checkpoint_every=0,
         incomplete=True,
+        mixed_share=0.25,
         model={
             "architecture": "residual",
             "word_dim": 128,
@@ -225,6 +245,7 @@ PRESETS = {
             "feature_length": 10.0,
             "image_features": "stages",
             "shared_map": True,
+            "hub_queries": 1024,
             "word_dropout": 0.1,
             "context": "history",
             "loss": "contrastive",

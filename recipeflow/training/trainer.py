@@ -18,9 +18,10 @@ from package_vrf import CARD
 from processing_vrf import VRFProcessor
 from recipeflow.errors import NoPairsError, UsageError
 from recipeflow.evaluation.metrics import RetrievalMetrics, rank_targets, summarize_ranks
-from recipeflow.evaluation.ranking import Embedded, EvaluationSet, embed_set
+from recipeflow.evaluation.ranking import Embedded, EvaluationSet, embed_queries, embed_set, evaluating
 from recipeflow.features.rows import FeatureRows
 from recipeflow.pairs.batches import PairBatch, PairTensors, RecipeBatches
+from recipeflow.pairs.mixing import add_mixes, draw_mixes
 from recipeflow.training.large_batch import LARGE_BATCH, gather_uneven, large_batch_loss, own_rows
 from recipeflow.training.loop import TrainingLoop, make_accelerator
 from recipeflow.training.output_folder import FolderKind
@@ -124,6 +125,7 @@ class VRFTrainer(TrainingLoop[tuple[PairBatch, torch.Tensor]]):
         self.processor, self.make_card = processor, make_card
         self.data, self.eval_data = train_data, eval_data
         self.embedded: Embedded | None = None
+        self._kept_at: int | None = None
         super().__init__(
             PairEmbedder(model), config, batches, output, accelerator=accelerator, trackers=trackers, **options
         )
@@ -136,6 +138,7 @@ class VRFTrainer(TrainingLoop[tuple[PairBatch, torch.Tensor]]):
     def train(self, resume: bool = True) -> VRFModel:
         """Train to the end, from the last checkpoint if there is one, and return the bare model."""
         self.run(resume)
+        self._keep_queries()
         return self.model
 
     def parameter_groups(self, module: nn.Module) -> list[dict[str, Any]]:
@@ -154,12 +157,21 @@ class VRFTrainer(TrainingLoop[tuple[PairBatch, torch.Tensor]]):
         source = self.data.images
         if isinstance(source, FeatureRows):
             for batch in batches:
-                yield batch.to(device), source.look(batch.frames, device, self.step_seed)
+                yield self._mix(batch, source.look(batch.frames, device, self.step_seed))
             return
         batches, ahead = tee(batches)  # pixels of later steps are decoded meanwhile
         pixels = source.augmented((batch.frames for batch in ahead), self.state.step, self.config.seed)
         for batch, images in zip(batches, pixels, strict=True):
             yield batch.to(device), images.to(device, non_blocking=True)
+
+    def _mix(self, batch: PairBatch, features: torch.Tensor) -> tuple[PairBatch, torch.Tensor]:
+        """A batch on the device of its features, with mixed rows if the settings ask for them."""
+        if not self.config.mixed_share:
+            return batch.to(features.device), features
+        place = self.accelerator.num_processes, self.accelerator.process_index
+        generator = torch.Generator().manual_seed(self.step_seed * place[0] + place[1])
+        mixes = draw_mixes(batch, self.config.mixed_share, generator)
+        return add_mixes(batch.to(features.device), features, mixes, place)
 
     def compute_loss(self, batch: tuple[PairBatch, torch.Tensor]) -> torch.Tensor:
         """Embed, gather over processes, and compare all queries with all images."""
@@ -203,10 +215,25 @@ class VRFTrainer(TrainingLoop[tuple[PairBatch, torch.Tensor]]):
         """The paper's metrics on the evaluation data; the same in every process. The embeddings are kept."""
         if self.eval_data is None:
             raise UsageError("expected data to evaluate on, found none; pass eval_data to the trainer")
+        self._keep_queries()
         with whole_weights(self.accelerator.unwrap_model(self.wrapped), self.model, EMBEDDING):
             self.embedded = embed_set(self.model, self.eval_data)
         ranks = rank_targets(*self.embedded, self.eval_data.targets)
         return summarize_ranks(ranks, len(self.eval_data.candidates)).as_dict()
+
+    def _keep_queries(self) -> None:
+        """Let the model keep some queries of the training data as it embeds them now, if it ranks hubs lower."""
+        model, wanted = self.model, self.model.config.hub_queries
+        if not wanted or self._kept_at == self.state.step:
+            return
+        rows = torch.arange(wanted) * len(self.data) // wanted
+        with whole_weights(self.accelerator.unwrap_model(self.wrapped), model, EMBEDDING), evaluating(model):
+            model.hubs.keep(embed_queries(model, self.data, rows.unique()))
+        self._kept_at = self.state.step
+
+    def save_model(self, folder: Path) -> None:
+        self._keep_queries()
+        super().save_model(folder)
 
     def last_figures(self) -> dict[str, float]:
         """The metrics of the last evaluation; none if nothing was held out."""

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from huggingface_hub.errors import StrictDataclassError
 
 from modeling_vrf import VRFModel
 from residual_vrf import VRFDropout
@@ -147,6 +148,20 @@ def test_some_images_are_missing_while_training_and_none_afterwards():
     torch.testing.assert_close(query(model, batch, pre_mask=torch.tensor([False, True, True, False, True])), without)
 
 
+def test_in_training_a_fixed_share_of_the_queries_has_an_image():
+    model, batch = residual_model(image_dropout=0.4, shared_map=True), random_batch() | {"pre_mask": None}
+    full, without = query(model, batch), query(model, batch, pre_mask=torch.zeros(5, dtype=torch.bool))
+    model.train()
+    torch.manual_seed(0)
+    seen = []
+    for _ in range(5):
+        found = query(model, batch)
+        pictured = torch.isclose(found, full, atol=1e-6).all(1)
+        assert pictured.sum() == 3 and torch.isclose(found, without, atol=1e-6).all(1).equal(~pictured)
+        seen.append(pictured)
+    assert torch.stack(seen).any(0).all(), "any query can lose its image"
+
+
 def test_some_words_are_unknown_while_training_and_none_afterwards():
     model, batch = residual_model(context="history", word_dropout=0.999), random_batch() | CONTEXT
     unknown = {
@@ -159,9 +174,66 @@ def test_some_words_are_unknown_while_training_and_none_afterwards():
     assert torch.equal(query(model, batch), query(model, batch | unknown)), "nearly every word is the unknown one"
 
 
+def hub_model(queries: torch.Tensor) -> tuple[VRFModel, VRFModel]:
+    """A model that keeps these queries, and the same model without any."""
+    model, plain = residual_model(hub_queries=6), residual_model()
+    plain.load_state_dict({name: each for name, each in model.state_dict().items() if not name.startswith("hubs.")})
+    model.hubs.keep(queries)
+    return model, plain
+
+
+def test_an_image_loses_its_nearness_to_the_kept_queries():
+    """By hand: the soft maximum over the queries; all embeddings are still unit vectors, and two wider."""
+    batch, others = random_batch(), random_batch(6, seed=1)
+    plain = residual_model()
+    model, plain = hub_model(query(plain, others))
+    (query_embeds, images), (queries, posts) = (
+        (query(each, batch), each.get_image_embeds(post_features=batch["post_features"])) for each in (model, plain)
+    )
+    near = 0.1 * ((posts @ query(plain, others).T) / 0.1).exp().mean(1).log()
+    torch.testing.assert_close(query_embeds @ images.T, (queries @ posts.T - near) / 2, rtol=0, atol=1e-6)
+    for embeds in (query_embeds, images):
+        assert embeds.shape == (5, plain.config.embedding_dim + 2)
+        torch.testing.assert_close(embeds.norm(dim=1), torch.ones(5))
+    assert near.std() > 0.01
+
+
+def test_hubs_count_only_after_training():
+    """In training embeddings and loss are those of the model without them; later the loss is, too."""
+    batch, others = random_batch(), random_batch(6, seed=1)
+    model, plain = hub_model(query(residual_model(), others))
+    expected = plain(**batch)
+    torch.testing.assert_close(model(**batch).loss, expected.loss)
+    model.train()
+    found = model(**batch)
+    assert found.query_embeds.equal(expected.query_embeds) and found.image_embeds.equal(expected.image_embeds)
+    assert found.loss.equal(expected.loss)
+
+
+def test_without_queries_no_image_loses_anything():
+    batch, model = random_batch(), residual_model(hub_queries=6)
+    images = model.get_image_embeds(post_features=batch["post_features"])
+    assert images[:, -2].abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("count", [1, 4, 6, 7, 600])
+def test_any_number_of_queries_can_be_kept(count):
+    queries = torch.nn.functional.normalize(torch.randn(count, 8), dim=1)
+    model, _ = hub_model(queries)
+    torch.testing.assert_close(model.hubs.queries, queries[torch.arange(6) * count // 6])
+
+
+def test_hubs_are_for_this_architecture():
+    with pytest.raises(StrictDataclassError, match="hub_queries"):
+        small_model(hub_queries=6)
+    with pytest.raises(StrictDataclassError, match="at least 0, found -1"):
+        residual_model(hub_queries=-1)
+
+
 def test_it_loads_anywhere_with_its_code(tmp_path):
     """In another process and folder, from the saved files alone."""
-    model = residual_model(context="history", dropout=0.2, shared_map=True)
+    model = residual_model(context="history", dropout=0.2, shared_map=True, hub_queries=4)
+    model.hubs.keep(query(model, random_batch(seed=2)))
     model.save_pretrained(tmp_path / "saved")
     batch = {**random_batch(), **CONTEXT}
     torch.save((batch, model(**batch, return_loss=False).query_embeds), tmp_path / "expected.pt")

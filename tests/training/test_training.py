@@ -17,7 +17,7 @@ from recipeflow.errors import (
     UsageError,
 )
 from recipeflow.evaluation.metrics import random_ranks, summarize_ranks
-from recipeflow.evaluation.ranking import evaluate
+from recipeflow.evaluation.ranking import embed_queries, evaluate
 from recipeflow.training.runs import prepare_run
 from recipeflow.training.settings import PRESETS, TrainingConfig
 from recipeflow.training.trainer import VRFTrainer
@@ -45,6 +45,8 @@ RESIDUAL = {
     "hidden_dim": 8,
     "dropout": 0.3,
     "feature_dropout": 0.3,
+    "image_dropout": 0.5,
+    "hub_queries": 16,
     "context": "history",
     "loss": "contrastive",
 }
@@ -201,7 +203,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(whole_run, tmp_path):
         {"accumulate": 2},
         {"accumulate": 4, "max_grad_norm": 0.01},
         {"mixed_precision": "bf16"},
-        {"incomplete": True, "model": RESIDUAL},
+        {"incomplete": True, "mixed_share": 0.5, "model": RESIDUAL},
     ],
     ids=["accumulation", "clipping", "bf16", "dropout"],
 )
@@ -327,9 +329,10 @@ def test_a_loss_that_is_no_number_stops_with_the_place(tmp_path):
         trainer.train()
 
 
-def test_a_step_reads_no_number_but_its_loss():
+@pytest.mark.parametrize("changes", [{}, {"incomplete": True, "mixed_share": 0.5, "model": RESIDUAL}])
+def test_a_step_reads_no_number_but_its_loss(changes):
     """Once, at the end; no check of inputs reads any, for which a GPU would have to wait."""
-    trainer = make_trainer(TrainingConfig(epochs=1, recipes_per_batch=4, max_grad_norm=1.0), None)
+    trainer = make_trainer(TrainingConfig(epochs=1, recipes_per_batch=4, max_grad_norm=1.0, **changes), None)
     trainer.wrapped.train()
     batch = next(trainer.load_epoch(0, done=0))
     with DeviceReads() as reads:
@@ -342,3 +345,36 @@ def test_features_of_another_backbone_are_refused():
     other = replace(pairs, images=replace(pairs.images, weights="something else"))
     with pytest.raises(Exception, match="something else"):
         prepare_run(other, TrainingConfig(), 0, **OFFLINE, **SMALL)
+
+
+def test_a_trained_model_keeps_queries_as_it_embeds_them(tmp_path):
+    """Of the training data, after the last step; a model that was saved ranks as it did before."""
+    config = TrainingConfig(epochs=2, learning_rate=3e-3, mixed_share=0.5, model=RESIDUAL)
+    trainer = make_trainer(config, tmp_path / "run")
+    model, saved = trainer.train().eval(), VRFModel.from_pretrained(tmp_path / "run" / "model")
+    rows = torch.arange(16) * len(trainer.data) // 16
+    expected = embed_queries(model, trainer.data, rows)[:, : model.config.embedding_dim] * 2**0.5
+    torch.testing.assert_close(model.hubs.queries, expected)
+    assert saved.hubs.queries.equal(model.hubs.queries)
+    assert evaluate(saved, trainer.eval_data).as_dict() == trainer.last_figures()
+
+
+def test_rows_are_mixed_only_where_a_query_has_a_verb_and_an_image():
+    best = PRESETS["best"]
+    assert best.mixed_share > 0
+    assert best.with_inputs(("action", "image")).mixed_share == best.mixed_share
+    for inputs in (("action", "object"), ("image",), ("object", "image")):
+        assert best.with_inputs(inputs).mixed_share == 0
+        with pytest.raises(UsageError, match="a verb and an image for mixed_share, found"):
+            TrainingConfig(inputs=inputs, mixed_share=0.1)
+
+
+def test_every_step_adds_mixed_rows():
+    batches = {}
+    for share in (0.0, 0.5):
+        trainer = make_trainer(TrainingConfig(epochs=1, recipes_per_batch=4, mixed_share=share), None)
+        batches[share] = next(trainer.load_epoch(0, done=0))
+    (plain, features), (mixed, more) = batches.values()
+    count = len(plain.post)
+    assert len(mixed.post) > count
+    assert more[: len(features)].equal(features) and mixed.post[:count].equal(plain.post)
