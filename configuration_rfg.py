@@ -87,6 +87,8 @@ class RFGConfig(PreTrainedConfig):
         label_dim: Width of those in the products that score labels.
         pair_dim: Width of what is known of a pair.
         refinements: How many times edges are scored again, with the likely neighbours of both entities in view.
+        between_words: Whether what is known of a pair includes the words between its entities.
+        labels_by_end: Whether a label is also scored by each end of an edge alone.
         dropout: The dropout rate of vectors of words and entities.
         pair_dropout: The dropout rate of vectors of pairs.
         word_dropout: From scratch, the share of words that are unknown in a training step, so that this vector is
@@ -127,6 +129,8 @@ class RFGConfig(PreTrainedConfig):
     refinements: int = _count(default=0)
     dropout: float | int = _share(default=0.33)
     pair_dropout: float | int = _share(default=0.17)
+    between_words: bool = False
+    labels_by_end: bool = False
     word_dropout: float | int = _share(default=0.0)
     predicted_share: float | int = _share(default=0.3)
     threshold: float | int = _share(default=0.5)

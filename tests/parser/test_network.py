@@ -13,7 +13,7 @@ from transformers import AutoConfig, AutoModel, BertTokenizer
 from configuration_rfg import RFGConfig
 from decoding_rfg import decode_tags, iob2_penalties
 from modeling_rfg import RFGModel
-from scoring_rfg import shared_words
+from scoring_rfg import RFGWordsBetween, shared_words
 
 SMALL = {
     "tags": ["F", "Ac", "T"],
@@ -29,6 +29,8 @@ SMALL = {
     "vocab_size": 30,
     "char_vocab_size": 20,
     "refinements": 1,
+    "between_words": True,
+    "labels_by_end": True,
 }
 BERT = {
     "model_type": "bert",
@@ -341,3 +343,30 @@ def test_a_missing_input_is_named() -> None:
 def test_windows_that_never_advance_are_refused() -> None:
     with pytest.raises(StrictDataclassClassValidationError, match="window_overlap"):
         RFGConfig(window=10, window_overlap=10)
+def test_the_words_between_two_entities_are_averaged_with_a_sign() -> None:
+    between = RFGWordsBetween(make_config("scratch", pair_dim=2), 2)
+    between.words.weight.data = torch.eye(2)
+    states = torch.tensor([[[1.0, 0], [2, 0], [4, 1], [0, 3], [5, 5], [9, 9]]])
+    spans = torch.tensor([[[0, 1], [1, 2], [4, 5], [-1, -1]]])
+    expected = [[[0.0, 0], [0, 0], [2, 4 / 3]], [[0, 0], [0, 0], [2, 2]], [[-2, -4 / 3], [-2, -2], [0, 0]]]
+    assert torch.allclose(between(states, spans)[0, :3, :3], torch.tensor(expected), atol=1e-6)
+
+
+def test_each_end_of_an_edge_scores_its_label_alone() -> None:
+    model, batch = make_model("scratch", refinements=0), inputs_of(make_batch(make_recipe(9)))
+    before = model(**batch).edge_scores
+    for end in range(2):
+        model.graph.label_alone[end].bias.data[1] += 50.0
+        found = model(**batch).edge_scores
+        assert torch.allclose(found[..., 1], before.sum(dim=-1), atol=1e-5)
+        model.graph.label_alone[end].bias.data[1] -= 50.0
+
+
+def test_a_config_saved_before_makes_the_network_of_then() -> None:
+    def new_weights(model: RFGModel) -> list[str]:
+        return [name for name in model.state_dict() if "between.words" in name or "label_alone" in name]
+
+    assert new_weights(RFGModel(RFGConfig())) == []
+    assert len(new_weights(make_model("scratch"))) == 5
+
+
