@@ -270,6 +270,41 @@ def test_frozen_layers_are_computed_once_per_text_and_change_no_result() -> None
     assert len(calls) == windows
 
 
+def test_some_words_are_hidden_from_the_encoder_in_training_alone() -> None:
+    read = []
+
+    def encoder(mask: int | None) -> torch.nn.Module:
+        made = make_model("transformer", word_dropout=0.5, mask_token_id=mask).encoder
+        made.transformer.register_forward_pre_hook(
+            lambda module, inputs, options: read.append(options["input_ids"][0, 1:26]), with_kwargs=True
+        )
+        return made
+
+    ids, words = torch.arange(4, 29)[None], torch.arange(25)[None] // 2  # one window, and words of two sub-words
+    hiding, maskless = encoder(3), encoder(None)
+    hiding(ids, words, 13)
+    for reader in (hiding.train(), hiding, maskless.train()):
+        reader(ids, words, 13)
+    whole, first, second, unmasked = read
+    assert whole.tolist() == unmasked.tolist() == ids[0].tolist()
+    assert not torch.equal(first, second)
+    for seen in (first, second):
+        is_hidden = seen == 3
+        assert 0 < is_hidden.sum() < 25
+        assert torch.equal(is_hidden[0:24:2], is_hidden[1:24:2])  # words are hidden as a whole
+        assert torch.equal(seen[~is_hidden], ids[0][~is_hidden])
+
+
+def test_frozen_layers_are_not_remembered_where_words_are_hidden() -> None:
+    settings = {"frozen_layers": 2, "word_dropout": 0.3}
+    assert make_model("transformer", **settings).encoder.frozen is not None
+    model = make_model("transformer", mask_token_id=3, **settings)
+    assert model.encoder.frozen is None
+    model.train()(**make_batch(make_recipe(9))).loss.backward()
+    layers = model.encoder.transformer.encoder.layer
+    assert [layer.output.dense.weight.grad is None for layer in layers] == [True, True, False]
+
+
 def test_a_model_starts_from_the_weights_of_an_encoder(tmp_path: Path) -> None:
     encoder = AutoModel.from_config(AutoConfig.for_model(**BERT))
     encoder.save_pretrained(tmp_path)
@@ -277,7 +312,7 @@ def test_a_model_starts_from_the_weights_of_an_encoder(tmp_path: Path) -> None:
     BertTokenizer(vocab=words).save_pretrained(tmp_path)
     model = RFGModel.from_encoder(tmp_path, tags=["F"], window_overlap=5)
     config = model.config
-    assert (config.cls_token_id, config.sep_token_id, config.window) == (2, 3, 38)
+    assert (config.cls_token_id, config.sep_token_id, config.mask_token_id, config.window) == (2, 3, 4, 38)
     assert config.encoder_weights == tmp_path.name
     assert config.encoder.attention_probs_dropout_prob == 0
     for name, weight in encoder.state_dict().items():
@@ -333,16 +368,6 @@ def test_words_that_entities_share() -> None:
     assert shared_words(spans, mask, forms).tolist() == [expected]
 
 
-def test_a_missing_input_is_named() -> None:
-    batch = inputs_of(make_batch(make_recipe(9)))
-    batch.pop("char_ids")
-    with pytest.raises(ValueError, match="expected word_ids and char_ids for a model from scratch, found no char_ids"):
-        make_model("scratch")(**batch)
-
-
-def test_windows_that_never_advance_are_refused() -> None:
-    with pytest.raises(StrictDataclassClassValidationError, match="window_overlap"):
-        RFGConfig(window=10, window_overlap=10)
 def test_the_words_between_two_entities_are_averaged_with_a_sign() -> None:
     between = RFGWordsBetween(make_config("scratch", pair_dim=2), 2)
     between.words.weight.data = torch.eye(2)
@@ -370,3 +395,13 @@ def test_a_config_saved_before_makes_the_network_of_then() -> None:
     assert len(new_weights(make_model("scratch"))) == 5
 
 
+def test_a_missing_input_is_named() -> None:
+    batch = inputs_of(make_batch(make_recipe(9)))
+    batch.pop("char_ids")
+    with pytest.raises(ValueError, match="expected word_ids and char_ids for a model from scratch, found no char_ids"):
+        make_model("scratch")(**batch)
+
+
+def test_windows_that_never_advance_are_refused() -> None:
+    with pytest.raises(StrictDataclassClassValidationError, match="window_overlap"):
+        RFGConfig(window=10, window_overlap=10)
