@@ -17,12 +17,14 @@ class ParserConfig(LoopConfig):
     Args:
         encoder_learning_rate: The highest rate of a pre-trained encoder's last layer; ``None`` keeps its weights.
         layer_decay: The rate of each layer of that encoder as a share of the next one's.
+        part_share: The share of recipes of which a step reads only some sentences, drawn anew every epoch.
         min_count: From scratch, words seen fewer times are the unknown word.
         model: Fields of ``RFGConfig``.
     """
 
     encoder_learning_rate: float | None = None
     layer_decay: float = 1.0
+    part_share: float = 0.0
     min_count: int = 1
     model: dict[str, Any] = field(default_factory=dict)
 
@@ -31,6 +33,7 @@ class ParserConfig(LoopConfig):
         rate = self.encoder_learning_rate
         self._check("encoder_learning_rate", rate is None or (math.isfinite(rate) and rate > 0))
         self._check("layer_decay", 0 < self.layer_decay <= 1)
+        self._check("part_share", 0 <= self.part_share <= 1)
         self._check("min_count", self.min_count >= 1)
 
 
