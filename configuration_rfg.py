@@ -70,6 +70,7 @@ class RFGConfig(PreTrainedConfig):
             `RFGModel.from_encoder`.
         cls_token_id: What the encoder expects before its text, if anything.
         sep_token_id: What it expects after its text, if anything.
+        mask_token_id: What stands for a hidden sub-word; without it, `word_dropout` hides none of a transformer's.
         window: How many sub-words the encoder reads at once, without these two; a longer recipe is read in parts.
         window_overlap: How many sub-words two such parts have in common.
         frozen_layers: How many of the encoder's first layers, and with them its table of sub-words, keep their
@@ -86,11 +87,14 @@ class RFGConfig(PreTrainedConfig):
         head_dim: Width of an entity's vectors in the product that scores heads.
         label_dim: Width of those in the products that score labels.
         pair_dim: Width of what is known of a pair.
+        between_words: Whether what is known of a pair includes the words between its entities.
+        labels_by_end: Whether a label is also scored by each end of an edge alone.
         refinements: How many times edges are scored again, with the likely neighbours of both entities in view.
         dropout: The dropout rate of vectors of words and entities.
         pair_dropout: The dropout rate of vectors of pairs.
-        word_dropout: From scratch, the share of words that are unknown in a training step, so that this vector is
-            trained, and a new word is read by its characters.
+        word_dropout: The share of words that are hidden in a training step. From scratch they become the unknown word,
+            so that its vector is trained, and a new word is read by its characters; before a transformer each of
+            their sub-words becomes `mask_token_id`, and its frozen layers are computed anew in each step.
         predicted_share: The share of recipes whose edges are trained on the entities that the model finds.
         threshold: How probable an entity's first head has to be, together with others that are likely enough.
         more_threshold: How probable every further head has to be.
@@ -109,6 +113,7 @@ class RFGConfig(PreTrainedConfig):
     encoder_weights: str = "random"
     cls_token_id: int | None = None
     sep_token_id: int | None = None
+    mask_token_id: int | None = None
     window: int = _positive(default=510)
     window_overlap: int = _count(default=128)
     frozen_layers: int = _count(default=0)
@@ -124,6 +129,8 @@ class RFGConfig(PreTrainedConfig):
     head_dim: int = _positive(default=128)
     label_dim: int = _positive(default=64)
     pair_dim: int = _positive(default=64)
+    between_words: bool = False
+    labels_by_end: bool = False
     refinements: int = _count(default=0)
     dropout: float | int = _share(default=0.33)
     pair_dropout: float | int = _share(default=0.17)

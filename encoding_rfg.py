@@ -119,13 +119,18 @@ class RFGTransformer(nn.Module):
         self.config = config
         self.transformer = AutoModel.from_config(config.encoder)
         self.width = config.encoder.hidden_size
+        self.mask_token_id = config.mask_token_id if config.word_dropout else None
         depth = config.encoder.num_hidden_layers
-        self.frozen = RFGFrozenLayers.find(self.transformer, config.frozen_layers, depth)
+        remembered = config.frozen_layers if self.mask_token_id is None else 0  # no text comes twice with hidden words
+        self.frozen = RFGFrozenLayers.find(self.transformer, remembered, depth)
         for name, weight in self.transformer.named_parameters():
             weight.requires_grad_(config.frozen_layers == 0 or layer_of(name, depth) > config.frozen_layers)
 
     def forward(self, input_ids: torch.Tensor, input_words: torch.Tensor, word_count: int) -> torch.Tensor:
         """Read sub-words (B, P) and average those of each word: (B, W, D)."""
+        if self.training and self.mask_token_id is not None:
+            is_hidden = self._hide_words(input_words, word_count)
+            input_ids = input_ids.masked_fill(is_hidden, self.mask_token_id)
         states = self._read(input_ids, input_words >= 0)
         into = torch.where(input_words >= 0, input_words, word_count)  # one more word, for the padding
         sums = states.new_zeros(len(states), word_count + 1, states.shape[2])
@@ -134,6 +139,12 @@ class RFGTransformer(nn.Module):
             1, into, torch.ones_like(into, dtype=states.dtype)
         )
         return (sums / counts.clamp(min=1)[:, :, None])[:, :word_count]
+
+    def _hide_words(self, input_words: torch.Tensor, word_count: int) -> torch.Tensor:
+        """All sub-words of some words, which others then have to tell."""
+        is_hidden = torch.rand(len(input_words), max(word_count, 1), device=input_words.device)
+        is_hidden = is_hidden < self.config.word_dropout
+        return is_hidden.gather(1, input_words.clamp(min=0)) & (input_words >= 0)
 
     def _read(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Give each sub-word its state, from the right window."""

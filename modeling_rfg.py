@@ -137,6 +137,7 @@ class RFGModel(RFGPackage):
             "encoder_weights": Path(name).name if Path(name).is_dir() else str(name),
             "cls_token_id": tokenizer.cls_token_id,
             "sep_token_id": tokenizer.sep_token_id,
+            "mask_token_id": tokenizer.mask_token_id,
         }
         if positions is not None:
             about["window"] = min(RFGConfig().window, positions - SPECIAL_TOKENS)

@@ -165,6 +165,26 @@ def shared_words(spans: torch.Tensor, mask: torch.Tensor, form_ids: torch.Tensor
     return some.long() + last + every
 
 
+class RFGWordsBetween(nn.Module):
+    """The mean of the words between two entities, such as "until" or "over the": it decides for many distant pairs.
+
+    Its sign says which entity comes first. Means come from sums up to each word, so that no pair is read by itself.
+    """
+
+    def __init__(self, config: RFGConfig, width: int) -> None:
+        super().__init__()
+        self.words = nn.Linear(width, config.pair_dim, bias=False)
+
+    def forward(self, states: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
+        """Describe every ordered pair: (B, E, E, pair_dim), 0 where no word is between."""
+        first, end = spans[..., 0].clamp(min=0), spans[..., 1].clamp(min=0)
+        sums = pad(self.words(states).float().cumsum(dim=1), (0, 0, 1, 0))
+        count = first[:, None] - end[:, :, None]  # from the end of one entity to the other one behind it
+        mean = (_take(sums, first)[:, None] - _take(sums, end)[:, :, None]) / count.clamp(min=1)[..., None]
+        ahead = mean * (count > 0)[..., None]
+        return ahead - ahead.transpose(1, 2)
+
+
 class RFGGraphScorer(nn.Module):
     """Scores every entity as the head of every other one, and the labels of such an edge."""
 
@@ -187,6 +207,10 @@ class RFGGraphScorer(nn.Module):
         self.input_dropout = RFGSharedDropout(config.dropout)
         self.dropout = RFGSharedDropout(config.dropout)
         self.pair_dropout = RFGSharedDropout(config.pair_dropout)
+        self.between = RFGWordsBetween(config, width) if config.between_words else None
+        self.label_alone = nn.ModuleList(
+            nn.Linear(entity_dim, len(config.labels)) for _ in range(2 if config.labels_by_end else 0)
+        )
         if config.refinements:
             self.message = nn.Linear(2 * entity_dim, entity_dim)
             self.norm = nn.LayerNorm(entity_dim)
@@ -201,6 +225,8 @@ class RFGGraphScorer(nn.Module):
         mask = tags >= 0
         entities = self._represent(states, spans, tags, (places["form_ids"] > 0).sum(dim=1, keepdim=True))
         features = self.features(spans, tags, places)
+        if self.between is not None:
+            features = features + self.between(self.input_dropout(states), spans)
         scores = [self._score(entities, features, mask)]
         for _ in range(self.refinements):
             heads = scores[-1][0].softmax(dim=-1)[:, :, :-1] * mask[:, :, None]
@@ -239,6 +265,9 @@ class RFGGraphScorer(nn.Module):
         start, end = (self.dropout(layer(entities).relu()) for layer in self.label_ends)
         product = self.label_product(start).unflatten(2, (-1, end.shape[2]))  # (B, E, L, label_dim)
         labels = scores[..., 1:] + torch.einsum("bild,bjd->bijl", product, end)
+        if self.label_alone:
+            start, end = (layer(entities) for layer in self.label_alone)
+            labels = labels + start[:, :, None] + end[:, None]
         return torch.cat([heads, self.no_head(entities)], dim=-1).float(), labels.float()
 
 
@@ -264,4 +293,4 @@ def graph_loss(heads: torch.Tensor, labels: torch.Tensor, targets: torch.Tensor,
     return (head_loss + label_loss) / mask.sum().clamp(min=1)
 
 
-__all__ = ["RFGGraphScorer", "RFGPairFeatures", "RFGTagger", "graph_loss", "shared_words"]
+__all__ = ["RFGGraphScorer", "RFGPairFeatures", "RFGTagger", "RFGWordsBetween", "graph_loss", "shared_words"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from recipeflow.errors import UsageError
 from recipeflow.parser.batches import LengthBatches
 from recipeflow.parser.evaluation import FIGURES, ParserScores, evaluate_parser
 from recipeflow.parser.examples import Example, make_batch
+from recipeflow.parser.parts import random_part
 from recipeflow.parser.settings import ParserConfig
 from recipeflow.training.loop import TrainingLoop, make_accelerator
 from recipeflow.training.output_folder import FolderKind
@@ -103,9 +105,15 @@ class ParserTrainer(TrainingLoop[ParserBatch]):
 
     def load_epoch(self, epoch: int, done: int) -> Iterator[ParserBatch]:
         for rows in islice(self.batches.epoch(epoch), done, None):
-            chosen = [self.data[row] for row in rows]
+            chosen = [self._read(row, epoch) for row in rows]
             inputs = make_batch(chosen, self.processor, self.model.config, self.accelerator.device)
             yield ParserBatch(tuple(example.recipe_id for example in chosen), inputs)
+
+    def _read(self, row: int, epoch: int) -> Example:
+        """A recipe, or a part of it; which one depends on nothing else, so that a resumed run reads the same."""
+        random = Random(f"{self.config.seed} {epoch} {row}")
+        is_part = random.random() < self.config.part_share
+        return random_part(self.data[row], random) if is_part else self.data[row]
 
     def compute_loss(self, batch: ParserBatch) -> torch.Tensor:
         """The mean over processes, each by its share of the words."""

@@ -8,7 +8,7 @@ from recipeflow.parser.runs import start_training
 from recipeflow.parser.training import ParserTrainer
 from tests.parser.reading import tiny_config
 
-LEARNING = {"epochs": 4, "checkpoint_every": 1}
+LEARNING = {"epochs": 4, "checkpoint_every": 1, "part_share": 0.5}
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from transformers import AutoConfig, AutoModel, BertTokenizer
 from configuration_rfg import RFGConfig
 from decoding_rfg import decode_tags, iob2_penalties
 from modeling_rfg import RFGModel
-from scoring_rfg import shared_words
+from scoring_rfg import RFGWordsBetween, shared_words
 
 SMALL = {
     "tags": ["F", "Ac", "T"],
@@ -29,6 +29,8 @@ SMALL = {
     "vocab_size": 30,
     "char_vocab_size": 20,
     "refinements": 1,
+    "between_words": True,
+    "labels_by_end": True,
 }
 BERT = {
     "model_type": "bert",
@@ -268,6 +270,41 @@ def test_frozen_layers_are_computed_once_per_text_and_change_no_result() -> None
     assert len(calls) == windows
 
 
+def test_some_words_are_hidden_from_the_encoder_in_training_alone() -> None:
+    read = []
+
+    def encoder(mask: int | None) -> torch.nn.Module:
+        made = make_model("transformer", word_dropout=0.5, mask_token_id=mask).encoder
+        made.transformer.register_forward_pre_hook(
+            lambda module, inputs, options: read.append(options["input_ids"][0, 1:26]), with_kwargs=True
+        )
+        return made
+
+    ids, words = torch.arange(4, 29)[None], torch.arange(25)[None] // 2  # one window, and words of two sub-words
+    hiding, maskless = encoder(3), encoder(None)
+    hiding(ids, words, 13)
+    for reader in (hiding.train(), hiding, maskless.train()):
+        reader(ids, words, 13)
+    whole, first, second, unmasked = read
+    assert whole.tolist() == unmasked.tolist() == ids[0].tolist()
+    assert not torch.equal(first, second)
+    for seen in (first, second):
+        is_hidden = seen == 3
+        assert 0 < is_hidden.sum() < 25
+        assert torch.equal(is_hidden[0:24:2], is_hidden[1:24:2])  # words are hidden as a whole
+        assert torch.equal(seen[~is_hidden], ids[0][~is_hidden])
+
+
+def test_frozen_layers_are_not_remembered_where_words_are_hidden() -> None:
+    settings = {"frozen_layers": 2, "word_dropout": 0.3}
+    assert make_model("transformer", **settings).encoder.frozen is not None
+    model = make_model("transformer", mask_token_id=3, **settings)
+    assert model.encoder.frozen is None
+    model.train()(**make_batch(make_recipe(9))).loss.backward()
+    layers = model.encoder.transformer.encoder.layer
+    assert [layer.output.dense.weight.grad is None for layer in layers] == [True, True, False]
+
+
 def test_a_model_starts_from_the_weights_of_an_encoder(tmp_path: Path) -> None:
     encoder = AutoModel.from_config(AutoConfig.for_model(**BERT))
     encoder.save_pretrained(tmp_path)
@@ -275,7 +312,7 @@ def test_a_model_starts_from_the_weights_of_an_encoder(tmp_path: Path) -> None:
     BertTokenizer(vocab=words).save_pretrained(tmp_path)
     model = RFGModel.from_encoder(tmp_path, tags=["F"], window_overlap=5)
     config = model.config
-    assert (config.cls_token_id, config.sep_token_id, config.window) == (2, 3, 38)
+    assert (config.cls_token_id, config.sep_token_id, config.mask_token_id, config.window) == (2, 3, 4, 38)
     assert config.encoder_weights == tmp_path.name
     assert config.encoder.attention_probs_dropout_prob == 0
     for name, weight in encoder.state_dict().items():
@@ -329,6 +366,33 @@ def test_words_that_entities_share() -> None:
     forms = torch.tensor([[1, 2, 2, 1, 2, 1, 3]])  # "red pepper", "pepper", "red pepper", "red onion"
     expected = [[3, 2, 3, 1, 0], [2, 3, 2, 0, 0], [3, 2, 3, 1, 0], [1, 0, 1, 3, 0], [0, 0, 0, 0, 0]]
     assert shared_words(spans, mask, forms).tolist() == [expected]
+
+
+def test_the_words_between_two_entities_are_averaged_with_a_sign() -> None:
+    between = RFGWordsBetween(make_config("scratch", pair_dim=2), 2)
+    between.words.weight.data = torch.eye(2)
+    states = torch.tensor([[[1.0, 0], [2, 0], [4, 1], [0, 3], [5, 5], [9, 9]]])
+    spans = torch.tensor([[[0, 1], [1, 2], [4, 5], [-1, -1]]])
+    expected = [[[0.0, 0], [0, 0], [2, 4 / 3]], [[0, 0], [0, 0], [2, 2]], [[-2, -4 / 3], [-2, -2], [0, 0]]]
+    assert torch.allclose(between(states, spans)[0, :3, :3], torch.tensor(expected), atol=1e-6)
+
+
+def test_each_end_of_an_edge_scores_its_label_alone() -> None:
+    model, batch = make_model("scratch", refinements=0), inputs_of(make_batch(make_recipe(9)))
+    before = model(**batch).edge_scores
+    for end in range(2):
+        model.graph.label_alone[end].bias.data[1] += 50.0
+        found = model(**batch).edge_scores
+        assert torch.allclose(found[..., 1], before.sum(dim=-1), atol=1e-5)
+        model.graph.label_alone[end].bias.data[1] -= 50.0
+
+
+def test_a_config_saved_before_makes_the_network_of_then() -> None:
+    def new_weights(model: RFGModel) -> list[str]:
+        return [name for name in model.state_dict() if "between.words" in name or "label_alone" in name]
+
+    assert new_weights(RFGModel(RFGConfig())) == []
+    assert len(new_weights(make_model("scratch"))) == 5
 
 
 def test_a_missing_input_is_named() -> None:

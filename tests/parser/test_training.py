@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from configuration_rfg import RFGConfig
 from processing_rfg import RFGRecipe
 from recipeflow.errors import ModelFolderError, OutputExistsError, UsageError
 from recipeflow.parser.examples import read_examples
@@ -146,3 +147,14 @@ def test_another_model_is_no_parser(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     with pytest.raises(ModelFolderError, match="expected a parser saved by"):
         load_parser(str(tmp_path))
+
+
+def test_the_best_presets_make_what_the_network_has_to_be_told_of():
+    for is_scratch in (True, False):
+        fast, best = (RFGConfig(**PRESETS[name, is_scratch].model) for name in ("fast", "best"))
+        assert (best.between_words, best.labels_by_end, best.threshold) == (True, True, 0.4)
+        assert (fast.between_words, fast.labels_by_end, fast.threshold) == (False, False, 0.5)
+    assert (PRESETS["best", False].part_share, PRESETS["best", False].model["word_dropout"]) == (0.5, 0.15)
+    for share in (-0.1, 1.1, float("nan")):
+        with pytest.raises(UsageError, match="part_share"):
+            tiny_config(part_share=share)
