@@ -41,6 +41,9 @@ history, what was done, to which foods, and how these should look."""
 READ_ROLES = {"none": (), "modifiers": CONTEXT_ROLES[:2], "history": CONTEXT_ROLES}
 """By `context`, the parts that a model reads."""
 
+TYPICAL_TEMPERATURE = 0.05
+"""About what models with the triplet loss need for complete queries."""
+
 USED_ONLY_WITH = {
     ("architecture", "residual"): (
         "hidden_dim",
@@ -424,6 +427,15 @@ class VRFConfig(PreTrainedConfig):
     def feature_dim(self) -> int:
         """Width of an image's feature, the paper's d_i, known without any weights."""
         return _feature_dim(self.backbone, self.image_features)
+
+    @property
+    def expected_temperature(self) -> float:
+        """What similarities of embeddings are divided by before a calibration: the same as in training.
+
+        A triplet loss has no temperature, and ranking hubs lower halves similarities.
+        """
+        trained = self.temperature if self.loss == "contrastive" else TYPICAL_TEMPERATURE
+        return trained / 2 if self.hub_queries else trained
 
 
 VRFConfig.register_for_auto_class()

@@ -37,9 +37,6 @@ except ImportError:
     from retrieval_vrf import VRFCalibration, VRFIndex, image_features, kind_of, name_codes
     from words_vrf import Translator, UnknownWordsWarning
 
-UNCALIBRATED = 0.05
-"""What similarities are divided by if a model was neither calibrated nor trained with a temperature."""
-
 LIKELY_ABSENT = 0.5
 """From this probability on, perhaps no candidate shows what was asked for."""
 
@@ -285,12 +282,7 @@ def _make_questions(
 def _temperature(query: Mapping[str, Any], model: VRFModel, index: VRFIndex) -> float:
     if index.calibration is not None:
         return index.calibration.scale(kind_of(query, model.config.query_parts)).temperature
-    return default_temperature(model)
-
-
-def default_temperature(model: VRFModel) -> float:
-    """What similarities of an uncalibrated model are divided by."""
-    return model.config.temperature if model.config.loss == "contrastive" else UNCALIBRATED
+    return model.config.expected_temperature
 
 
 def _own_features(
@@ -380,7 +372,6 @@ __all__ = [
     "Panel",
     "PanelScale",
     "SameState",
-    "default_temperature",
     "imagine_graph",
     "imagine_script",
     "make_queries",

@@ -135,7 +135,7 @@ def calibrate(
     from recipeflow.dataset.opening import open_dataset
     from recipeflow.evaluation.held_out import SELECTED, choose_folds, is_selected_on
     from recipeflow.machines.devices import choose_device
-    from recipeflow.search.calibrating import FEW, PLOT, calibrate_kinds, expected_temperature, save_calibration
+    from recipeflow.search.calibrating import FEW, PLOT, calibrate_kinds, save_calibration
     from recipeflow.search.calibration_plot import save_plot
     from recipeflow.search.query_kinds import ask_by_kind
     from recipeflow.training.runs import open_trained
@@ -149,7 +149,7 @@ def calibrate(
     if is_selected_on(network.config, digest, folds):
         _announce(SELECTED.format(fold=network.config.selected_on_fold))
     asked = ask_by_kind(network, processor, pairs, folds)
-    calibrated = calibrate_kinds(asked, expected_temperature(network.config), right)
+    calibrated = calibrate_kinds(asked, network.config.expected_temperature, right)
     panels = _calibrate_panels(network, processor, pairs, folder, folds, calibrated)
     about = {"dataset": Path(dataset).resolve().name, "folds": folds, "views": views, **panels}
     _compare_index(model, len(asked[()].data.candidates))

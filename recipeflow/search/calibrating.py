@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from configuration_vrf import VRFConfig, weights_digest
+from configuration_vrf import weights_digest
 from modeling_vrf import VRFModel
 from package_vrf import CALIBRATION
 from recipeflow.errors import CalibrationError, ModelFolderError
@@ -42,9 +42,6 @@ HALF = 0.5
 
 FEW = 50
 """With fewer queries to fit on, a temperature is unreliable."""
-
-TYPICAL = 0.05
-"""About what models with the triplet loss need for complete queries."""
 
 
 @dataclass(frozen=True)
@@ -205,11 +202,6 @@ class CalibratedModel:
         columns = [kind.column() for kind in self.kinds]
         title = f"Kinds of queries, among {len(self.kinds[0].data.candidates)} candidates"
         return Table(title, ("", *(kind.name for kind in self.kinds)), list(zip(FIGURES, *columns, strict=True)))
-
-
-def expected_temperature(config: VRFConfig) -> float:
-    """The prior of the temperature: a contrastive loss already divides by one in training."""
-    return config.temperature if config.loss == "contrastive" else TYPICAL
 
 
 def calibrate_kinds(asked: Mapping[Kind, Asked], expected: float, wanted: float = HALF) -> CalibratedModel:

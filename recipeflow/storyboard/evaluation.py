@@ -23,7 +23,7 @@ from recipeflow.evaluation.ranking import features_of_images
 from recipeflow.pairs.loading import Pairs
 from recipeflow.storyboard.chains import embed_candidates, image_of, read_chains
 from recipeflow.tables import Cell, Table
-from storyboard_vrf import default_temperature, word_tensors
+from storyboard_vrf import word_tensors
 
 DEEPEST = 8
 """States deeper than this are counted together: there are few of each."""
@@ -132,7 +132,7 @@ def measure_fold(
     pre, post = (image_of(side, chains.rows) for side in (pairs.images.pre, pairs.images.post))
     features = features_of_images(model, pairs, torch.cat([numbers, pre[pre >= 0]]))
     candidates = embed_candidates(model, features, numbers)
-    temperatures = torch.full((len(chains.states), 2), default_temperature(model))
+    temperatures = torch.full((len(chains.states), 2), model.config.expected_temperature)
     gold = {number: features.look(pre[number : number + 1])[0] for number in (pre >= 0).nonzero().flatten().tolist()}
     raw = {number: picture for number, picture in gold.items() if chains.states[number].before is None}
     asked = Questions(chains.states, word_tensors(chains.queries, processor), temperatures)

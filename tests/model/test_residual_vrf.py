@@ -223,6 +223,12 @@ def test_any_number_of_queries_can_be_kept(count):
     torch.testing.assert_close(model.hubs.queries, queries[torch.arange(6) * count // 6])
 
 
+def test_what_is_expected_of_a_temperature():
+    assert small_model().config.expected_temperature == 0.05
+    assert residual_model().config.expected_temperature == 0.1
+    assert residual_model(hub_queries=6).config.expected_temperature == 0.05
+
+
 def test_hubs_are_for_this_architecture():
     with pytest.raises(StrictDataclassError, match="hub_queries"):
         small_model(hub_queries=6)

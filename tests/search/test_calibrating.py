@@ -5,13 +5,11 @@ import json
 import pytest
 import torch
 
-from configuration_vrf import VRFConfig
 from recipeflow.errors import CalibrationError
-from recipeflow.search.calibrating import FEW, FIGURES, calibrate_kinds, expected_temperature
+from recipeflow.search.calibrating import FEW, FIGURES, calibrate_kinds
 from recipeflow.search.calibration_plot import plot_calibration, save_plot
 from recipeflow.search.confidence import Queries, fit_temperature, judge, steady_temperature
 from recipeflow.search.query_kinds import Asked
-from tests.model_helpers import BACKBONE
 from tests.search.test_calibration import ideal_queries
 
 NO_IMAGE = ("image",)
@@ -112,9 +110,3 @@ def test_guessing_is_refused_for_complete_queries_and_never_sure_for_others():
     with pytest.raises(CalibrationError, match="none better than guessing on 6 queries"):
         calibrate_kinds({(): wrong, NO_IMAGE: good}, 0.05)
     assert calibrate_kinds({(): good, NO_IMAGE: wrong}, 0.05).kinds[1].answered.accuracy != 1
-
-
-def test_what_is_expected_of_a_temperature():
-    contrastive = VRFConfig(backbone=BACKBONE, architecture="residual", loss="contrastive", temperature=0.2)
-    assert expected_temperature(contrastive) == 0.2
-    assert expected_temperature(VRFConfig(backbone=BACKBONE)) == 0.05
