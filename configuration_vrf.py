@@ -432,7 +432,7 @@ class VRFConfig(PreTrainedConfig):
     def expected_temperature(self) -> float:
         """What similarities of embeddings are divided by before a calibration: the same as in training.
 
-        A triplet loss has no temperature, and ranking hubs lower halves similarities.
+        A triplet loss has no temperature, and ranking hubs lower halves similarities (`VRFHubs`).
         """
         trained = self.temperature if self.loss == "contrastive" else TYPICAL_TEMPERATURE
         return trained / 2 if self.hub_queries else trained

@@ -10,7 +10,7 @@ import math
 
 import torch
 from torch import nn
-from torch.nn.functional import normalize, pad
+from torch.nn.functional import normalize
 
 try:
     from .configuration_vrf import CONTEXT_ROLES, READ_ROLES, VRFConfig
@@ -19,11 +19,9 @@ except ImportError:
         raise
     from configuration_vrf import CONTEXT_ROLES, READ_ROLES, VRFConfig
 
-HUB_TEMPERATURE = 0.1
-"""How soft the maximum over queries is: low enough to see hubs, too high for one query, an image's own, to decide."""
-
-HALF = math.sqrt(0.5)
-"""Scales two unit vectors, one after the other, to one unit vector."""
+HUB_TEMPERATURE = 0.15
+"""How soft the maximum over queries is. Lower ones find more among new images, but there the query of an image itself
+counts so much that images of the training data fall behind all others (docs/experiments.md)."""
 
 
 class VRFDropout(nn.Module):
@@ -210,7 +208,8 @@ class VRFHubs(nn.Module):
 
     def extend_queries(self, queries: torch.Tensor) -> torch.Tensor:
         """Add two dimensions to unit vectors of queries."""
-        return torch.cat([pad(queries, (0, 1), value=1.0), queries.new_zeros(len(queries), 1)], dim=-1) * HALF
+        one, zero = queries.new_ones(len(queries), 1), queries.new_zeros(len(queries), 1)
+        return torch.cat([queries, one, zero], dim=-1) / math.sqrt(2)
 
     def extend_images(self, images: torch.Tensor) -> torch.Tensor:
         """Add two dimensions to unit vectors of images; without queries, all images lose nothing."""
@@ -218,7 +217,7 @@ class VRFHubs(nn.Module):
         near = (similarity / HUB_TEMPERATURE).logsumexp(dim=-1, keepdim=True) - math.log(len(self.queries))
         near = near * HUB_TEMPERATURE
         rest = (1 - near.square()).clamp(min=0).sqrt()
-        return torch.cat([images, -near.to(images.dtype), rest.to(images.dtype)], dim=-1) * HALF
+        return torch.cat([images, -near.to(images.dtype), rest.to(images.dtype)], dim=-1) / math.sqrt(2)
 
 
 __all__ = [
