@@ -53,7 +53,8 @@ USED_ONLY_WITH = {
         "word_dropout",
         "feature_length",
         "shared_map",
-        "hub_queries",
+        "hub_groups",
+        "hub_temperature",
         "context",
     ),
     ("loss", "triplet"): ("margin", "negatives"),
@@ -220,7 +221,7 @@ class VRFConfig(PreTrainedConfig):
     Args:
         word_dim: Width of a word vector, the paper's d_v.
         text_dim: Width of an encoded phrase, the paper's d_t; each direction of the BiLSTM has half of it.
-        embedding_dim: Width of the joint embedding space, the paper's d_e.
+        embedding_dim: Width of the joint embedding space, the paper's d_e; see `output_dim`.
         vocab_size: Rows of the lookup table. The paper states none: use `processor.vocab_size`.
         pad_token_id: The word id that fills up short phrases.
         unk_token_id: The id of the unknown word.
@@ -238,7 +239,7 @@ class VRFConfig(PreTrainedConfig):
         negatives: Which negatives of the mini-batch the loss uses: `"one"` sampled per side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
-            pre-action image (`residual_vrf.py`). The next nine belong to it, and `text_dim` does not.
+            pre-action image (`residual_vrf.py`). The next ten belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
         dropout: The dropout rate of the hidden layers.
         feature_dropout: The dropout rate of an image's feature.
@@ -249,8 +250,10 @@ class VRFConfig(PreTrainedConfig):
         feature_length: Scale every image's feature to this norm, so that the same settings suit backbones of any
             scale; `None` uses features as they are.
         shared_map: Map the features of both images into the joint space with one linear map instead of two.
-        hub_queries: How many queries of the training data the model keeps, so that images which are near to most of
-            them rank lower; embeddings then have two more dimensions (`VRFHubs`). 0 keeps none.
+        hub_groups: In how many groups the model keeps queries of the training data, so that images which are near to
+            most of them rank lower (`VRFHubs`). 0 keeps none. The project's training keeps them when it evaluates and
+            saves; after any other, call `model.hubs.keep(queries)` with their embeddings.
+        hub_temperature: How soft the maximum over these groups is.
         context: What a query reads from the flow graph besides its inputs: `"none"`, `"modifiers"` of the action, or
             also the object's `"history"`.
         loss: `"triplet"`, the paper's, or `"contrastive"` over all images of the mini-batch. A setting that belongs to
@@ -291,7 +294,8 @@ class VRFConfig(PreTrainedConfig):
     word_dropout: float | int = _share(default=0.0)
     feature_length: float | int | None = _length(default=None)
     shared_map: bool = False
-    hub_queries: int = _count(default=0)
+    hub_groups: int = _count(default=0)
+    hub_temperature: float | int = _temperature(default=0.15)
     context: Literal["none", "modifiers", "history"] = "none"
     loss: Literal["triplet", "contrastive"] = "triplet"
     temperature: float | int = _temperature(default=0.07)
@@ -429,13 +433,18 @@ class VRFConfig(PreTrainedConfig):
         return _feature_dim(self.backbone, self.image_features)
 
     @property
+    def output_dim(self) -> int:
+        """Width of the embeddings of a model in evaluation mode: with `hub_groups` they have two more dimensions."""
+        return self.embedding_dim + 2 if self.hub_groups else self.embedding_dim
+
+    @property
     def expected_temperature(self) -> float:
         """What similarities of embeddings are divided by before a calibration: the same as in training.
 
         A triplet loss has no temperature, and ranking hubs lower halves similarities (`VRFHubs`).
         """
         trained = self.temperature if self.loss == "contrastive" else TYPICAL_TEMPERATURE
-        return trained / 2 if self.hub_queries else trained
+        return trained / 2 if self.hub_groups else trained
 
 
 VRFConfig.register_for_auto_class()

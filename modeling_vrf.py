@@ -324,6 +324,9 @@ class VRFPreTrainedModel(VRFPackage):
         """Start from PyTorch's defaults: the paper names no initialisation."""
         if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding):
             module.reset_parameters()
+        elif isinstance(module, VRFHubs):  # of older weights, which have none
+            nn.init.zeros_(module.centres)
+            nn.init.constant_(module.shares, 1 / len(module.shares))
 
 
 class VRFModel(VRFPreTrainedModel):
@@ -343,7 +346,7 @@ class VRFModel(VRFPreTrainedModel):
             self.text_encoder = words(config)
         if config.shared_map:
             self.appearance = VRFAppearance(config)
-        if config.hub_queries:
+        if config.hub_groups:
             self.hubs = VRFHubs(config)
         self.query_encoder = query(config)
         self.image_encoder = image(config)
@@ -462,7 +465,7 @@ class VRFModel(VRFPreTrainedModel):
     ) -> torch.Tensor:
         """Embed post-action images, from pixels or from features of the backbone, one unit vector per row."""
         embeds = self._embed_images(post_pixel_values, post_features)
-        return self.hubs.extend_images(embeds) if self._ranks_hubs else embeds
+        return self.hubs(embeds) if self._ranks_hubs else embeds
 
     def encode_images(
         self,
@@ -612,13 +615,13 @@ class VRFModel(VRFPreTrainedModel):
                 query_embeds, image_embeds, image_ids, config=self.config, generator=generator, sample=sample
             )
         if self._ranks_hubs:
-            query_embeds, image_embeds = self.hubs.extend_queries(query_embeds), self.hubs.extend_images(image_embeds)
+            query_embeds, image_embeds = self.hubs.extend_queries(query_embeds), self.hubs(image_embeds)
         return VRFOutput(loss=loss, query_embeds=query_embeds, image_embeds=image_embeds)
 
     @property
     def _ranks_hubs(self) -> bool:
         """Whether embeddings are extended: never in training, whose loss would press on hubs a second time."""
-        return bool(self.config.hub_queries) and not self.training
+        return bool(self.config.hub_groups) and not self.training
 
     def _embed_queries(
         self,

@@ -19,9 +19,8 @@ except ImportError:
         raise
     from configuration_vrf import CONTEXT_ROLES, READ_ROLES, VRFConfig
 
-HUB_TEMPERATURE = 0.15
-"""How soft the maximum over queries is. Lower ones find more among new images, but there the query of an image itself
-counts so much that images of the training data fall behind all others (docs/experiments.md)."""
+PER_GROUP, ROUNDS = 16, 10
+"""How many queries a group has at least, on average, so that none of them decides; and how often groups are formed."""
 
 
 class VRFDropout(nn.Module):
@@ -192,30 +191,48 @@ class VRFHubs(nn.Module):
     two more dimensions that is again one product of unit vectors, and nothing that compares them has to know of it:
 
         (q, 1, 0) / √2 · (x, -h(x), √(1 - h(x)²)) / √2 = (q · x - h(x)) / 2
+
+    Not the queries themselves are kept, but the centres of groups of similar ones: near to its own query, an image of
+    the training data would rank lower than one that nobody has asked for.
     """
 
-    queries: torch.Tensor
+    centres: torch.Tensor
+    shares: torch.Tensor
 
     def __init__(self, config: VRFConfig) -> None:
         super().__init__()
-        self.register_buffer("queries", torch.zeros(config.hub_queries, config.embedding_dim))
+        self.temperature = config.hub_temperature
+        self.register_buffer("centres", torch.zeros(config.hub_groups, config.embedding_dim))
+        self.register_buffer("shares", torch.full((config.hub_groups,), 1 / config.hub_groups))
 
     @torch.no_grad()
     def keep(self, queries: torch.Tensor) -> None:
-        """Keep embeddings of queries: every so many-th one, or all of them several times if there are too few."""
-        rows = torch.arange(len(self.queries), device=queries.device) * len(queries) // len(self.queries)
-        self.queries.copy_(normalize(queries[rows, : self.queries.shape[1]], dim=-1))
+        """Group embeddings of queries (k-means), and keep the centre of each group and its share of the queries.
 
-    def extend_queries(self, queries: torch.Tensor) -> torch.Tensor:
+        On the host, where sums are the same in every process. Few queries make fewer groups, and the others are empty.
+        """
+        size, width = self.centres.shape
+        queries = normalize(queries[:, :width].float().cpu(), dim=-1)
+        groups = max(1, min(size, len(queries) // PER_GROUP))
+        centres, counts = queries[torch.arange(groups) * len(queries) // groups], torch.zeros(groups)
+        for _ in range(ROUNDS):
+            nearest = (queries @ centres.T - centres.square().sum(dim=1) / 2).argmax(dim=1)
+            counts = torch.zeros(groups).index_add_(0, nearest, torch.ones(len(queries)))
+            sums = torch.zeros_like(centres).index_add_(0, nearest, queries)
+            centres = torch.where(counts[:, None] > 0, sums / counts.clamp(min=1)[:, None], centres)
+        self.centres.zero_()[:groups] = centres.to(self.centres)
+        self.shares.zero_()[:groups] = (counts / len(queries)).to(self.shares)
+
+    @staticmethod
+    def extend_queries(queries: torch.Tensor) -> torch.Tensor:
         """Add two dimensions to unit vectors of queries."""
-        one, zero = queries.new_ones(len(queries), 1), queries.new_zeros(len(queries), 1)
-        return torch.cat([queries, one, zero], dim=-1) / math.sqrt(2)
+        one = torch.ones_like(queries[:, :1])  # by its rows, whose number an exported graph leaves open
+        return torch.cat([queries, one, torch.zeros_like(one)], dim=-1) / math.sqrt(2)
 
-    def extend_images(self, images: torch.Tensor) -> torch.Tensor:
-        """Add two dimensions to unit vectors of images; without queries, all images lose nothing."""
-        similarity = images.float() @ self.queries.float().T
-        near = (similarity / HUB_TEMPERATURE).logsumexp(dim=-1, keepdim=True) - math.log(len(self.queries))
-        near = near * HUB_TEMPERATURE
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Add two dimensions to unit vectors of images; before any query is kept, all images lose nothing."""
+        similarity = images.float() @ self.centres.float().T / self.temperature + self.shares.float().log()
+        near = similarity.logsumexp(dim=-1, keepdim=True) * self.temperature
         rest = (1 - near.square()).clamp(min=0).sqrt()
         return torch.cat([images, -near.to(images.dtype), rest.to(images.dtype)], dim=-1) / math.sqrt(2)
 

@@ -109,13 +109,13 @@ def embed_queries(
     model: VRFModel, queries: PairTensors, chosen: torch.Tensor, features: FeatureRows | None = None
 ) -> torch.Tensor:
     """Embed some of these queries, in the mode that the model is in; without features, the model's own are read."""
-    if features is None:
-        pre, _ = queries.pre_of(chosen)
-        features = _read(model, queries.images, chosen.new_empty(0) if pre is None else pre)
+    pre, _ = queries.pre_of(chosen)
+    if features is None and pre is not None:
+        features = _read(model, queries.images, pre)
     embeds = []
     for rows in chosen.split(CHUNK):
         pre, pre_mask = queries.pre_of(rows)
-        pre_features = None if pre is None else features.look(pre, model.device)
+        pre_features = None if pre is None or features is None else features.look(pre, model.device)
         words = {name: ids.to(model.device) for name, ids in queries.words_of(rows).items()}
         mask = None if pre_mask is None else pre_mask.to(model.device)
         embeds.append(model.get_query_embeds(**words, pre_features=pre_features, pre_mask=mask))

@@ -50,13 +50,13 @@ class Answers:
 
     Args:
         found: For each query its nearest images, the best first.
-        found_scores: Their cosine similarity.
+        found_scores: Their similarity.
         targets: For each query, its own image.
-        target_scores: Its cosine similarity.
+        target_scores: Its similarity.
         image_rows: A sample of the candidates.
-        image_embeds: Their embeddings, in half precision.
+        image_embeds: Their embeddings in the joint space, in half precision.
         query_rows: A sample of the queries, by their own rows.
-        query_embeds: Their embeddings, in half precision.
+        query_embeds: Their embeddings in the joint space, in half precision.
     """
 
     found: torch.Tensor
@@ -74,8 +74,8 @@ class Answers:
 
 
 @torch.no_grad()
-def collect_answers(embedded: Embedded, data: EvaluationSet, pairs: Pairs, fold: int) -> Answers:
-    """Keep the answers to the queries of the held-out fold."""
+def collect_answers(embedded: Embedded, data: EvaluationSet, pairs: Pairs, fold: int, width: int) -> Answers:
+    """Keep the answers to the queries of the held-out fold; `width` is that of the joint space, without hubs."""
     queries, images = embedded
     best = [(part @ images.T).topk(min(FOUND, len(images))) for part in queries.split(CHUNK)]
     scores, found = (torch.cat(parts) for parts in zip(*best, strict=True))
@@ -87,9 +87,9 @@ def collect_answers(embedded: Embedded, data: EvaluationSet, pairs: Pairs, fold:
         targets=shown_in[data.targets].int(),
         target_scores=(queries * images[data.targets]).sum(1),
         image_rows=shown_in[some_images].int(),
-        image_embeds=images[some_images].half(),
+        image_embeds=images[some_images, :width].half(),
         query_rows=data.rows[some_queries].int(),
-        query_embeds=queries[some_queries].half(),
+        query_embeds=queries[some_queries, :width].half(),
     )
 
 

@@ -14,6 +14,7 @@ from recipeflow.experiment.answers import JOBS, answers_file, checksum, job_file
 from recipeflow.experiment.results import RESULTS
 from recipeflow.files import write_aside, write_json
 from recipeflow.training.output_folder import FolderKind
+from recipeflow.training.settings import complete_settings
 
 EXPERIMENT = FolderKind("vrf experiment", marks=(JOBS, RESULTS))
 
@@ -46,7 +47,7 @@ def write_result(out: Path, job: Job, settings: dict[str, Any], result: dict[str
 def read_result(out: Path, job: Job, settings: dict[str, Any]) -> dict[str, Any] | None:
     """The result of a finished job with these settings."""
     result = _read(out / job.file)
-    return result if result.get("settings") == settings else None
+    return result if result and with_added_settings(result.get("settings"), settings) == settings else None
 
 
 def finished_jobs(out: Path, settings: dict[str, Any], rows: Sequence[str]) -> list[Job]:
@@ -62,13 +63,20 @@ def refuse_others(out: Path, settings: Mapping[str, Any]) -> None:
         OutputExistsError: With the differences.
     """
     for path in (out / RESULTS, *sorted(out.glob(f"{JOBS}/*/*.json"))):
-        found = _read(path).get("settings")
+        found = with_added_settings(_read(path).get("settings"), settings)
         if found is not None and (others := list(_differences(found, settings))):
             more = f" and {len(others) - SHOWN} other differences" if len(others) > SHOWN else ""
             raise OutputExistsError(
                 f"expected the experiment in {out} to have the same settings, found {', '.join(others[:SHOWN])}{more} "
                 f"in {path}; choose another --out, which keeps both, or use the settings of that experiment"
             )
+
+
+def with_added_settings(found: Any, settings: Mapping[str, Any]) -> Any:
+    """Settings of a result, with those of training that an earlier version did not record."""
+    if not isinstance(found, Mapping) or "training" not in found or "training" not in settings:
+        return found
+    return {**found, "training": complete_settings(found["training"], settings["training"])}
 
 
 def _differences(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:

@@ -256,7 +256,7 @@ class JobRunner:
             "rows": data.rows.tolist(),
             "history": trainer.state.history,
             "seconds": time.perf_counter() - started,
-            "answers": collect_answers(embedded, data, self.pairs, fold).to_bytes(),
+            "answers": collect_answers(embedded, data, self.pairs, fold, model.config.embedding_dim).to_bytes(),
         }
 
     def _rank_unseen(self, model: VRFModel, run: Run, config: TrainingConfig) -> dict[str, float] | None:

@@ -13,7 +13,7 @@ FEWEST = 2
 
 
 def random_part(example: Example, random: Random) -> Example:
-    """Some sentences of a recipe that follow each other, at least half of them.
+    """Some sentences of a recipe that follow each other, at least half of them, rounded down.
 
     Entities keep their words and flows their ends, as far as both are inside.
     """

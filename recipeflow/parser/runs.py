@@ -176,6 +176,9 @@ def start_training(
         claim.release()
         raise
     if accelerator.is_main_process:
+        about = run.model.config
+        if about.word_dropout and not about.is_scratch and about.mask_token_id is None:
+            announce(f"{encoder} has no token for hidden words, so that none are hidden in training")
         weights = sum(weight.numel() for weight in run.model.parameters())
         announce(f"training on {len(run.train_data)} recipes, in {trainer.steps} steps; {weights:,} weights")
     return trainer

@@ -29,6 +29,7 @@ from recipeflow.dataset.folder import PAIRS, RECIPES, DatasetFolder
 from recipeflow.dataset.frames import index_frames
 from recipeflow.dataset.opening import open_dataset
 from recipeflow.errors import SearchIndexError
+from recipeflow.evaluation.ranking import evaluating
 from recipeflow.features.compute import compute_features
 from recipeflow.files import StagedFolder, cache_folder, remove_quietly, saving, write_json
 from recipeflow.training.settings import check_views
@@ -197,10 +198,11 @@ def _embed_features(model: VRFModel, parts: Iterable[torch.Tensor], count: int) 
     """The embeddings of all candidates from their features, some at a time, and the features as a mapped file."""
     embeds, start = [], 0
     features = _map_features(count, model.image_encoder.hidden.in_features)
-    for part in parts:
-        embeds.append(model.get_image_embeds(post_features=part.to(model.device)).float().cpu())
-        features[start : start + len(part)] = part.cpu().numpy().astype(STORED)
-        start += len(part)
+    with evaluating(model):
+        for part in parts:
+            embeds.append(model.get_image_embeds(post_features=part.to(model.device)).float().cpu())
+            features[start : start + len(part)] = part.cpu().numpy().astype(STORED)
+            start += len(part)
     return torch.cat(embeds).numpy(), features
 
 

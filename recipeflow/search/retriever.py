@@ -152,7 +152,7 @@ class Retriever:
 
         Returns:
             For one query its rows, for a batch a list of them: the candidate's recipe, action, object, instruction,
-            frame and image, and ``score``, the cosine similarity. If the model was calibrated, also ``confidence``,
+            frame and image, and ``score``, the similarity. If the model was calibrated, also ``confidence``,
             the probability that the candidate is the right one, ``sure``, the same in all rows of a query: whether the
             first one's confidence reaches the threshold, and ``absent``: how likely it is that no candidate shows what
             was asked for.

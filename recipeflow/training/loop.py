@@ -2,7 +2,8 @@
 
 No random state is kept between steps: the order of batches depends on seed and epoch, negatives and augmentation on
 seed and step, dropout on the process as well. So a run that was killed and resumes from its last checkpoint ends with
-the same weights, and, without dropout, two processes with half a batch each take the same step as one with all of it.
+the same weights, and, without dropout and mixed rows, two processes with half a batch each take the same step as one
+with all of it.
 
 A subclass says what is trained: its batches, its loss, its figures, and how its model is written.
 """
@@ -181,7 +182,7 @@ class TrainingLoop(ABC, Generic[Batch]):
         schedule = LambdaLR(optimizer, lambda step: self.config.rate_factor(step, updates))
         self.wrapped, self.optimizer = self.accelerator.prepare(module, optimizer)
         if isinstance(self.wrapped, DistributedDataParallel):
-            # No module that is trained here changes its buffers, and a backbone has hundreds to send in each step.
+            # No step changes a buffer, and a backbone has hundreds to send in each step.
             self.wrapped.forward_sync_buffers = False
         self.schedule = schedule
         self.accelerator.register_for_checkpointing(self.schedule, self.state)

@@ -12,7 +12,7 @@ from recipeflow.errors import LaunchError, OutputExistsError
 from recipeflow.files import write_json
 from recipeflow.machines.processes import decide_in_main, from_main, join_processes, raise_together
 from recipeflow.training.saved_model import MODEL, SETTINGS
-from recipeflow.training.settings import CHECKPOINTING
+from recipeflow.training.settings import CHECKPOINTING, complete_settings
 
 
 def record_settings(output: Path, settings: Mapping[str, Any]) -> None:
@@ -40,7 +40,7 @@ def refuse_finished(output: Path) -> None:
 def _record(output: Path, settings: dict[str, Any]) -> None:
     refuse_finished(output)
     path = output / SETTINGS
-    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else settings
+    found = complete_settings(json.loads(path.read_text(encoding="utf-8")), settings) if path.exists() else settings
     if others := _differences(found, settings, but=CHECKPOINTING):
         raise OutputExistsError(
             f"expected the run in {output} to have the same settings, found {others} in {path}; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,6 +19,9 @@ INPUTS = ("action", "object", "image")
 
 CONTEXTS = ("none", "modifiers", "history")
 """How much of the flow graph a query can read in addition."""
+
+ADDED: dict[str, Any] = {"mixed_share": 0.0, "part_share": 0.0}
+"""Settings that runs of earlier versions did not record, and the value that they had."""
 
 CHECKPOINTING = ("checkpoint_every", "checkpoint_minutes")
 """Settings that change neither the weights of a run nor its figures: they may differ when it resumes."""
@@ -167,6 +171,11 @@ class TrainingConfig(LoopConfig):
 
     def _check_finetuning(self) -> None:
         """Refuse settings of cached features where there are none: they would have no effect."""
+        if self.finetune and self.mixed_share:
+            raise UsageError(
+                "expected no mixed rows in fine-tuning, whose pixels are not mixed, found "
+                f"mixed_share={self.mixed_share}; set it to 0"
+            )
         if self.finetune and self.views > 1:
             raise UsageError(
                 f"expected one view to fine-tune on, as its pixels are augmented anyway, found {self.views}; omit "
@@ -245,7 +254,7 @@ PRESETS = {
             "feature_length": 10.0,
             "image_features": "stages",
             "shared_map": True,
-            "hub_queries": 1024,
+            "hub_groups": 128,
             "word_dropout": 0.1,
             "context": "history",
             "loss": "contrastive",
@@ -268,4 +277,12 @@ def get_preset(name: str, **changes: Any) -> TrainingConfig:
     """Training settings by name, with some of them changed; ``None`` keeps the preset's."""
     if name not in PRESETS:
         raise UsageError(f"expected a preset among {', '.join(PRESETS)}, found {name!r}")
-    return replace(PRESETS[name], **{key: value for key, value in changes.items() if value is not None})
+    given = {key: value for key, value in changes.items() if value is not None}
+    if given.get("finetune"):  # only features are mixed
+        given.setdefault("mixed_share", 0.0)
+    return replace(PRESETS[name], **given)
+
+
+def complete_settings(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Recorded settings, with those that an earlier version did not record, where the wanted ones have them."""
+    return {name: value for name, value in ADDED.items() if name in wanted} | dict(recorded)

@@ -28,6 +28,7 @@ from recipeflow.training.output_folder import FolderKind
 from recipeflow.training.saved_model import SETTINGS, TUNING
 from recipeflow.training.settings import TrainingConfig
 from recipeflow.training.sharding import whole_weights
+from residual_vrf import PER_GROUP
 
 EMBEDDING = ("get_features", "get_query_embeds", "get_image_embeds")
 """The model's methods that evaluation calls."""
@@ -223,10 +224,10 @@ class VRFTrainer(TrainingLoop[tuple[PairBatch, torch.Tensor]]):
 
     def _keep_queries(self) -> None:
         """Let the model keep some queries of the training data as it embeds them now, if it ranks hubs lower."""
-        model, wanted = self.model, self.model.config.hub_queries
+        model, wanted = self.model, PER_GROUP * self.model.config.hub_groups
         if not wanted or self._kept_at == self.state.step:
             return
-        rows = torch.arange(wanted) * len(self.data) // wanted
+        rows = torch.arange(wanted) * len(self.data) // wanted  # every so many-th one; all of them if there are fewer
         with whole_weights(self.accelerator.unwrap_model(self.wrapped), model, EMBEDDING), evaluating(model):
             model.hubs.keep(embed_queries(model, self.data, rows.unique()))
         self._kept_at = self.state.step

@@ -113,6 +113,22 @@ def test_results_of_other_settings_are_never_written_over(option, found, experim
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+def test_results_of_an_earlier_version_are_continued(experiment, tmp_path):
+    """It recorded nothing about mixed rows, of which it had none."""
+    call = ["experiment", experiment.dataset, "--cache", experiment.cache, "--out", str(tmp_path), "--workers", "1"]
+    call += ["--rows", "random", "--folds", "0"]
+    assert CliRunner().invoke(app, call).exit_code == 0
+    (file,) = tmp_path.glob("jobs/*/*.json")
+    result = json.loads(file.read_text())
+    del result["settings"]["training"]["mixed_share"]
+    for path in (file, tmp_path / "results.json"):
+        content = json.loads(path.read_text())
+        path.write_text(json.dumps(content | {"settings": result["settings"]}))
+    before = file.read_bytes()
+    assert CliRunner().invoke(app, call).exit_code == 0
+    assert file.read_bytes() == before, "the finished job was not run again"
+
+
 def test_results_of_other_data_are_refused_too(experiment, out, tmp_path):
     cook_release(tmp_path / "kitchen", recipes=10, seed=5, used_only=True)
     build_dataset(tmp_path / "kitchen", tmp_path / "vrf")

@@ -24,7 +24,7 @@ from recipeflow.features.pixels import FramePixels
 from recipeflow.kitchen import cook_release
 from recipeflow.pairs.loading import load_pairs
 from recipeflow.training.runs import prepare_run
-from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.settings import INPUTS, TrainingConfig
 from recipeflow.training.trainer import VRFTrainer
 from tests.pairs.pairing import SMALL
 
@@ -164,6 +164,16 @@ def test_a_finetuned_model_is_saved_as_what_it_is(folder, pixels, tmp_path):
     assert not loaded.config.freeze_backbone
     assert loaded.config.backbone_weights.endswith("fine-tuned")
     assert evaluate(loaded, trainer.eval_data) == expected
+
+
+@pytest.mark.parametrize("inputs", [("action", "object"), ("image",), INPUTS], ids="+".join)
+def test_fine_tuning_keeps_queries_with_and_without_pictures(inputs, folder, pixels):
+    """Only words: no picture is read for them, and none of nothing is asked for."""
+    model = {"architecture": "residual", "loss": "contrastive", "hidden_dim": 8, "hub_groups": 6}
+    trainer = make_trainer(folder, pixels, None, replace(CONFIG, epochs=1, model=model, inputs=inputs))
+    trained = trainer.train().eval()
+    assert trained.hubs.centres.any() and trained.hubs.shares.sum() == pytest.approx(1)
+    assert trainer.last_figures()["queries"] > 0
 
 
 def test_the_last_stage_is_trained_alone_where_that_is_asked_for(folder, pixels):

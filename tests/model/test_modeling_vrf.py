@@ -529,6 +529,7 @@ KINDS = {
     "residual": (RESIDUAL, {}),
     "context": (RESIDUAL | {"context": "history"}, CONTEXT),
     "no context": (RESIDUAL | {"context": "history"}, {}),
+    "hubs": (RESIDUAL | {"hub_groups": 6}, {}),
 }
 """Models of each kind, and what of a context their queries are given."""
 
@@ -540,7 +541,10 @@ def deployed(kind: str, **changes) -> tuple[VRFModel, dict[str, torch.Tensor], d
     """A model, and batches for it of features and of pixels."""
     settings, context = KINDS[kind]
     shorter = {name: tensor[: len(PIXELS["action_ids"])] for name, tensor in context.items()}
-    return small_model(**settings, **changes).eval(), FEATURES | context, PIXELS | shorter
+    model = small_model(**settings, **changes).eval()
+    if model.config.hub_groups:
+        model.hubs.keep(torch.randn(96, model.config.embedding_dim, generator=torch.Generator().manual_seed(0)))
+    return model, FEATURES | context, PIXELS | shorter
 
 
 class QueryEncoder(nn.Module):
@@ -578,7 +582,7 @@ class TestDeployment:
     @pytest.mark.parametrize(
         ("kind", "encoder"),
         [(kind, encoder) for kind in EXTREMES for encoder in (QueryEncoder, ImageEncoder)]
-        + [("no context", QueryEncoder)],
+        + [("no context", QueryEncoder), ("hubs", QueryEncoder), ("hubs", ImageEncoder)],
     )
     def test_both_encoders_export_with_any_batch_size(self, kind, encoder):
         model, _, pixels = deployed(kind)
@@ -647,7 +651,8 @@ class TestDeployment:
     def test_device_map_offloads_all_but_the_backbone(self, kind, tmp_path):
         model, _, batch = deployed(kind)
         model.save_pretrained(tmp_path / "model")
-        device_map = {"backbone": "cpu", "text_encoder": "disk", "query_encoder": "disk", "image_encoder": "disk"}
+        parts = ("text_encoder", "query_encoder", "image_encoder", *(["hubs"] if kind == "hubs" else []))
+        device_map = {"backbone": "cpu", **dict.fromkeys(parts, "disk")}
         placed = VRFModel.from_pretrained(tmp_path / "model", device_map=device_map, offload_folder=tmp_path / "disk")
         assert placed.text_encoder.embedding.weight.device.type == "meta"
         output, expected = placed(**batch, return_loss=False), model(**batch, return_loss=False)

@@ -176,21 +176,21 @@ def test_some_words_are_unknown_while_training_and_none_afterwards():
 
 def hub_model(queries: torch.Tensor) -> tuple[VRFModel, VRFModel]:
     """A model that keeps these queries, and the same model without any."""
-    model, plain = residual_model(hub_queries=6), residual_model()
+    model, plain = residual_model(hub_groups=6), residual_model()
     plain.load_state_dict({name: each for name, each in model.state_dict().items() if not name.startswith("hubs.")})
     model.hubs.keep(queries)
     return model, plain
 
 
 def test_an_image_loses_its_nearness_to_the_kept_queries():
-    """By hand: the soft maximum over the queries; all embeddings are still unit vectors, and two wider."""
-    batch, others = random_batch(), random_batch(6, seed=1)
+    """By hand: the soft maximum over the groups; all embeddings are still unit vectors, and two wider."""
+    batch, others = random_batch(), random_batch(96, seed=1)
     plain = residual_model()
     model, plain = hub_model(query(plain, others))
     (query_embeds, images), (queries, posts) = (
         (query(each, batch), each.get_image_embeds(post_features=batch["post_features"])) for each in (model, plain)
     )
-    near = 0.15 * ((posts @ query(plain, others).T) / 0.15).exp().mean(1).log()
+    near = 0.15 * (((posts @ model.hubs.centres.T) / 0.15).exp() @ model.hubs.shares).log()
     torch.testing.assert_close(query_embeds @ images.T, (queries @ posts.T - near) / 2, rtol=0, atol=1e-6)
     for embeds in (query_embeds, images):
         assert embeds.shape == (5, plain.config.embedding_dim + 2)
@@ -200,7 +200,7 @@ def test_an_image_loses_its_nearness_to_the_kept_queries():
 
 def test_hubs_count_only_after_training():
     """In training embeddings and loss are those of the model without them; later the loss is, too."""
-    batch, others = random_batch(), random_batch(6, seed=1)
+    batch, others = random_batch(), random_batch(96, seed=1)
     model, plain = hub_model(query(residual_model(), others))
     expected = plain(**batch)
     torch.testing.assert_close(model(**batch).loss, expected.loss)
@@ -211,34 +211,58 @@ def test_hubs_count_only_after_training():
 
 
 def test_without_queries_no_image_loses_anything():
-    batch, model = random_batch(), residual_model(hub_queries=6)
+    batch, model = random_batch(), residual_model(hub_groups=6)
     images = model.get_image_embeds(post_features=batch["post_features"])
     assert images[:, -2].abs().max() < 1e-6
 
 
-@pytest.mark.parametrize("count", [1, 4, 6, 7, 600])
+def test_weights_without_queries_load_as_a_model_that_keeps_none(tmp_path):
+    residual_model().save_pretrained(tmp_path)
+    model = VRFModel.from_pretrained(tmp_path, hub_groups=6).eval()
+    assert not model.hubs.centres.any() and model.hubs.shares.sum() == pytest.approx(1)
+    model.hubs.keep(query(model, random_batch(96, seed=1)))
+    model.save_pretrained(tmp_path / "kept")
+    loaded = VRFModel.from_pretrained(tmp_path / "kept").hubs
+    assert loaded.centres.equal(model.hubs.centres) and loaded.shares.equal(model.hubs.shares)
+
+
+@pytest.mark.parametrize("count", [1, 15, 40, 96, 600])
 def test_any_number_of_queries_can_be_kept(count):
-    queries = torch.nn.functional.normalize(torch.randn(count, 8), dim=1)
-    model, _ = hub_model(queries)
-    torch.testing.assert_close(model.hubs.queries, queries[torch.arange(6) * count // 6])
+    """Each group's centre is the mean of the queries that are nearest to it; none has only a few of many."""
+    queries = torch.nn.functional.normalize(torch.randn(count, 8, generator=torch.Generator().manual_seed(0)), dim=1)
+    hubs = hub_model(queries)[0].hubs
+    used = hubs.shares > 0
+    assert used.sum() <= max(1, min(6, count // 16)) and hubs.shares.sum() == pytest.approx(1)
+    torch.testing.assert_close(hubs.shares @ hubs.centres, queries.mean(0))
+    if count < 32:
+        torch.testing.assert_close(hubs.centres[0], queries.mean(0))
+
+
+def test_queries_of_two_kinds_are_two_groups():
+    kinds = torch.eye(8)[[0, 5]].repeat_interleave(torch.tensor([60, 36]), dim=0)
+    hubs = hub_model(kinds)[0].hubs
+    used = hubs.shares > 0
+    assert sorted(hubs.shares[used].tolist()) == pytest.approx([36 / 96, 60 / 96])
+    assert hubs.centres[used].equal(torch.eye(8)[[0, 5]]) or hubs.centres[used].equal(torch.eye(8)[[5, 0]])
 
 
 def test_what_is_expected_of_a_temperature():
     assert small_model().config.expected_temperature == 0.05
     assert residual_model().config.expected_temperature == 0.1
-    assert residual_model(hub_queries=6).config.expected_temperature == 0.05
+    assert residual_model(hub_groups=6).config.expected_temperature == 0.05
 
 
 def test_hubs_are_for_this_architecture():
-    with pytest.raises(StrictDataclassError, match="hub_queries"):
-        small_model(hub_queries=6)
+    with pytest.raises(StrictDataclassError, match="hub_groups"):
+        small_model(hub_groups=6)
+    assert small_model().config.output_dim == 8 and residual_model(hub_groups=6).config.output_dim == 10
     with pytest.raises(StrictDataclassError, match="at least 0, found -1"):
-        residual_model(hub_queries=-1)
+        residual_model(hub_groups=-1)
 
 
 def test_it_loads_anywhere_with_its_code(tmp_path):
     """In another process and folder, from the saved files alone."""
-    model = residual_model(context="history", dropout=0.2, shared_map=True, hub_queries=4)
+    model = residual_model(context="history", dropout=0.2, shared_map=True, hub_groups=4)
     model.hubs.keep(query(model, random_batch(seed=2)))
     model.save_pretrained(tmp_path / "saved")
     batch = {**random_batch(), **CONTEXT}

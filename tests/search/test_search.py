@@ -27,7 +27,7 @@ from recipeflow.search import index as search_index
 from recipeflow.search.retriever import Retriever, load_calibration
 from retrieval_vrf import EMBEDDING, VRFCalibration, VRFIndex, arrange_queries, kind_of, query_kinds, unknown_words
 from tests.building import all_files, read_rows
-from tests.model_helpers import BACKBONE, small_model
+from tests.model_helpers import BACKBONE, RESIDUAL, small_model
 from tests.search.searching import Table, make_hub_cache, make_table, own_cache, write_calibration  # noqa: F401  (autouse)
 
 datasets.disable_progress_bars()
@@ -98,6 +98,19 @@ def test_a_fine_tuned_backbone_is_run_itself(table, retriever, monkeypatch):
     expected, found = (side.index.rows.get_index(EMBEDDING).faiss_index for side in (retriever, own))
     vectors = [index.reconstruct_n(0, index.ntotal) for index in (expected, found)]
     np.testing.assert_allclose(*vectors, atol=1e-5)
+
+
+def test_a_model_still_in_training_mode_makes_the_same_index(table):
+    """As `train()` returns it: without dropout, and as wide as the queries that are asked later."""
+    model, processor = table.make_model(**RESIDUAL, hub_groups=6, dropout=0.5)
+    options = {"weights": table.weights, "cache": table.cache}
+    vectors = []
+    for mode in (False, True):
+        index = Retriever.build(model.train(mode), processor, table.folder, **options).index
+        faiss_index = index.rows.get_index(EMBEDDING).faiss_index
+        vectors.append(faiss_index.reconstruct_n(0, faiss_index.ntotal))
+    np.testing.assert_array_equal(*vectors)
+    assert vectors[0].shape[1] == model.config.output_dim
 
 
 def test_weights_from_an_unnamed_file_have_to_be_passed(table):

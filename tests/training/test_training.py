@@ -19,7 +19,7 @@ from recipeflow.errors import (
 from recipeflow.evaluation.metrics import random_ranks, summarize_ranks
 from recipeflow.evaluation.ranking import embed_queries, evaluate
 from recipeflow.training.runs import prepare_run
-from recipeflow.training.settings import PRESETS, TrainingConfig
+from recipeflow.training.settings import PRESETS, TrainingConfig, get_preset
 from recipeflow.training.trainer import VRFTrainer
 from tests.model_helpers import DeviceReads
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
@@ -46,7 +46,7 @@ RESIDUAL = {
     "dropout": 0.3,
     "feature_dropout": 0.3,
     "image_dropout": 0.5,
-    "hub_queries": 16,
+    "hub_groups": 16,
     "context": "history",
     "loss": "contrastive",
 }
@@ -247,11 +247,11 @@ def test_a_run_that_dies_loses_only_minutes(tmp_path):
 
 
 def test_a_run_of_an_earlier_version_resumes(tmp_path):
-    """It has no minutes between checkpoints, and such a setting changes no model."""
+    """It has no minutes between checkpoints, which change no model, and mixed no rows."""
     config = TrainingConfig(epochs=1, checkpoint_every=1)
     make_trainer(config, tmp_path / "run")._check_settings()
     settings = json.loads((tmp_path / "run" / "training.json").read_text())
-    del settings["checkpoint_minutes"]
+    del settings["checkpoint_minutes"], settings["mixed_share"]
     (tmp_path / "run" / "training.json").write_text(json.dumps(settings))
     make_trainer(replace(config, checkpoint_every=0), tmp_path / "run").train()
     assert (tmp_path / "run" / "model").exists()
@@ -352,10 +352,9 @@ def test_a_trained_model_keeps_queries_as_it_embeds_them(tmp_path):
     config = TrainingConfig(epochs=2, learning_rate=3e-3, mixed_share=0.5, model=RESIDUAL)
     trainer = make_trainer(config, tmp_path / "run")
     model, saved = trainer.train().eval(), VRFModel.from_pretrained(tmp_path / "run" / "model")
-    rows = torch.arange(16) * len(trainer.data) // 16
-    expected = embed_queries(model, trainer.data, rows)[:, : model.config.embedding_dim] * 2**0.5
-    torch.testing.assert_close(model.hubs.queries, expected)
-    assert saved.hubs.queries.equal(model.hubs.queries)
+    queries = embed_queries(model, trainer.data, torch.arange(len(trainer.data)))[:, : model.config.embedding_dim]
+    torch.testing.assert_close(model.hubs.shares @ model.hubs.centres, queries.mean(0) * 2**0.5)
+    assert saved.hubs.centres.equal(model.hubs.centres) and saved.hubs.shares.equal(model.hubs.shares)
     assert evaluate(saved, trainer.eval_data).as_dict() == trainer.last_figures()
 
 
@@ -367,6 +366,12 @@ def test_rows_are_mixed_only_where_a_query_has_a_verb_and_an_image():
         assert best.with_inputs(inputs).mixed_share == 0
         with pytest.raises(UsageError, match="a verb and an image for mixed_share, found"):
             TrainingConfig(inputs=inputs, mixed_share=0.1)
+
+
+def test_fine_tuning_mixes_no_rows():
+    with pytest.raises(UsageError, match=r"mixed_share=0\.5; set it to 0"):
+        TrainingConfig(finetune=True, mixed_share=0.5)
+    assert get_preset("best", finetune=True).mixed_share == 0
 
 
 def test_every_step_adds_mixed_rows():

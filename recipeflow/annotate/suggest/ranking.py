@@ -15,8 +15,8 @@ from recipeflow.training.runs import load_trained
 from recipeflow.web.pictures import Film
 from retrieval_vrf import arrange_queries
 
-SHARPNESS = 10.0
-"""How much a difference in cosine similarity counts."""
+SHARPNESS = 0.5
+"""How much a difference in similarity counts, as a share of what it counts in training."""
 
 KEPT_FILMS = 20
 
@@ -51,7 +51,7 @@ class FrameRanker:
             warnings.simplefilter("ignore", UserWarning)
             (embedded,) = self.model.encode_queries(**inputs, images=images, processor=self.processor).numpy()
         rows = [film.numbers.index(number) for number in frames]
-        powers = np.exp(SHARPNESS * (self._embed(film)[rows] @ embedded))
+        powers = np.exp(SHARPNESS / self.model.config.expected_temperature * (self._embed(film)[rows] @ embedded))
         return powers / powers.sum()
 
     def _words(self, document: Document, entity_id: str | None) -> list[str] | None:

@@ -16,6 +16,7 @@ from recipeflow.dataset.folds import split_folds
 from recipeflow.dataset.frames import image_bytes
 from recipeflow.errors import DatasetFolderError, ReportError
 from recipeflow.experiment.answers import Answers, answers_file, job_file, read_answers
+from recipeflow.experiment.folder import with_added_settings
 from recipeflow.experiment.results import RESULTS, Results
 
 COLUMNS = ("recipe_id", "fold", "action", "object", "pre_frame", "post_frame")
@@ -106,7 +107,7 @@ def read_experiment(folder: Path) -> ExperimentData:
 def _read_job(folder: Path, about: Mapping[str, Any], fold: int, results: Results) -> JobResult:
     path = folder / job_file(about["name"], fold)
     figures = _read_json(path, "run the same `vrf experiment` again: it runs only what is missing")
-    if figures.get("settings") != results["settings"]:
+    if with_added_settings(figures.get("settings"), results["settings"]) != results["settings"]:
         raise ReportError(
             f"expected {path} to have the settings of {RESULTS}, found others; run `vrf experiment` again with one "
             "set of settings, which writes both"
