@@ -141,7 +141,7 @@ class RFGTransformer(nn.Module):
         return (sums / counts.clamp(min=1)[:, :, None])[:, :word_count]
 
     def _hide_words(self, input_words: torch.Tensor, word_count: int) -> torch.Tensor:
-        """All sub-words of some words, which others then have to tell."""
+        """All sub-words of some words, which the model then has to infer from the others."""
         is_hidden = torch.rand(len(input_words), max(word_count, 1), device=input_words.device)
         is_hidden = is_hidden < self.config.word_dropout
         return is_hidden.gather(1, input_words.clamp(min=0)) & (input_words >= 0)
