@@ -265,13 +265,13 @@ def find_worker(parent: int) -> int:
 
 
 def test_a_job_embeds_its_test_fold_once(experiment, tmp_path, monkeypatch):
-    embed, modes = VRFModel.get_image_embeds, []
+    embed, modes = VRFModel._embed_images, []
 
     def watched(self, *arguments, **options):
         modes.append(self.training)
         return embed(self, *arguments, **options)
 
-    monkeypatch.setattr(VRFModel, "get_image_embeds", watched)
+    monkeypatch.setattr(VRFModel, "_embed_images", watched)
     run_experiment(experiment, tmp_path, rows=("both",), folds=[0], workers=1)
     assert modes.count(False) == 1 and modes.count(True) > 1
 
