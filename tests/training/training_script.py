@@ -38,7 +38,7 @@ BEST = replace(
     epochs=2,
     recipes_per_batch=6,
     evaluate_every=1,
-    # Without dropout, which differs between processes, two of them compute what one does.
+    # Without dropout, which differs between processes; rows are mixed in each by itself.
     model=PRESETS["best"].model
     | dict.fromkeys(("dropout", "feature_dropout", "image_dropout", "word_dropout"), 0.0)
     | {"image_features": "pooled"},  # as wide as the features of `make_pairs`
