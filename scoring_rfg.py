@@ -226,7 +226,7 @@ class RFGGraphScorer(nn.Module):
         entities = self._represent(states, spans, tags, (places["form_ids"] > 0).sum(dim=1, keepdim=True))
         features = self.features(spans, tags, places)
         if self.between is not None:
-            features = features + self.between(self.input_dropout(states), spans)
+            features = features + self.between(self.input_dropout(states), spans).to(features.dtype)
         scores = [self._score(entities, features, mask)]
         for _ in range(self.refinements):
             heads = scores[-1][0].softmax(dim=-1)[:, :, :-1] * mask[:, :, None]
@@ -243,13 +243,13 @@ class RFGGraphScorer(nn.Module):
         The words between it and its neighbours, such as "into the", decide between many labels.
         """
         mask, first, end = tags >= 0, spans[..., 0].clamp(min=0), spans[..., 1].clamp(min=0)
-        sums = pad(states.cumsum(dim=1), (0, 0, 1, 0))
+        sums = pad(states.float().cumsum(dim=1), (0, 0, 1, 0))  # in half precision, long sums would lose their end
         before = pad(end[:, :-1], (1, 0)).minimum(first)
         after = torch.where(pad(mask[:, 1:], (0, 1)), pad(first[:, 1:], (0, 1)), words).maximum(end)
         parts = [_take(states, first), _take(states, (end - 1).clamp(min=0))]
         parts += [_mean(sums, *gap) for gap in ((first, end), (before, first), (end, after))]
         parts.append(self.tags(tags + 1))
-        entities = self.joined(self.input_dropout(torch.cat(parts, dim=-1))).relu() * mask[:, :, None]
+        entities = self.joined(self.input_dropout(torch.cat(parts, dim=-1).to(states.dtype))).relu() * mask[:, :, None]
         return self.dropout(entities + self.order(entities, mask))
 
     def _score(

@@ -136,6 +136,19 @@ def test_padding_changes_no_score(kind: str) -> None:
     assert torch.allclose(alone.entity_scores[0], beside.entity_scores[0, :5], atol=1e-5)
 
 
+@KINDS
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_precision_scores_a_long_recipe_as_whole_precision_does(kind: str, dtype: torch.dtype) -> None:
+    model = make_model(kind, refinements=0)
+    for weight in model.parameters():  # usual sizes: with larger weights rounding alone turns one label into another
+        weight.data /= 3
+    batch = inputs_of(make_batch(make_recipe(300), make_recipe(9, 1)))
+    whole, half = model(**batch), model.to(dtype)(**batch)
+    assert half.edge_scores.isfinite().all()
+    assert torch.allclose(half.entity_scores.float(), whole.entity_scores, atol=0.05)
+    assert torch.allclose(half.edge_scores.float(), whole.edge_scores, atol=0.02)
+
+
 def test_a_short_text_is_read_the_same_in_a_smaller_window() -> None:
     recipe = make_recipe(9)
     count = len(recipe["input_ids"])

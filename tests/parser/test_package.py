@@ -58,6 +58,19 @@ def test_it_reads_in_a_fresh_process_without_this_project(trained, read, tmp_pat
     assert several[0] == {"ingredients": [], "instructions": [], "nodes": [], "edges": []}
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_it_reads_the_same_in_half_precision(trained, read, dtype):
+    model = RFGModel.from_pretrained(trained, dtype=dtype)
+    assert {weight.dtype for weight in model.parameters()} == {dtype}
+    half, whole = RecipeFlowGraphPipeline(model, processor=read.processor)(TEXT), read(TEXT)
+    assert whole["edges"]
+    for part, names in (("nodes", ("id", "text", "tag")), ("edges", ("start", "end", "label"))):
+        assert [[each[name] for name in names] for each in half[part]] == [
+            [each[name] for name in names] for each in whole[part]
+        ]
+        assert [each["score"] for each in half[part]] == pytest.approx([each["score"] for each in whole[part]], abs=0.1)
+
+
 def test_the_package_has_all_code_and_names_its_pipeline(trained):
     assert {path.name for path in trained.glob("*.py")} == CODE
     assert all((trained / name).read_bytes() == (ROOT / name).read_bytes() for name in CODE)
