@@ -21,13 +21,13 @@ from transformers import BatchFeature, PreTrainedTokenizerFast, ProcessorMixin, 
 try:
     from .configuration_vrf import CONTEXT_ROLES, check_backbone
     from .vocabulary_hub import PAD, UNKNOWN, train_vocabulary
-    from .words_vrf import Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
+    from .words_vrf import JAPANESE, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import CONTEXT_ROLES, check_backbone
     from vocabulary_hub import PAD, UNKNOWN, train_vocabulary
-    from words_vrf import Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
+    from words_vrf import JAPANESE, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 
 CLOSER = 0.8
 """The share of width and height that a closer view shows."""
@@ -213,15 +213,21 @@ class VRFProcessor(ProcessorMixin):
             if missed is None or unknown not in ids:
                 continue
             words = backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(text))
-            for place, (word, _) in enumerate(words):
-                if ids[place] != unknown:
-                    continue
-                found = self._finder.find(word)
-                if len(found) == 1:
-                    ids[place] = self.tokenizer.convert_tokens_to_ids(found[0])
-                else:
-                    missed[word] = found
+            known = [
+                self._look_up(word, missed) if one == unknown else [one]
+                for (word, _), one in zip(words, ids, strict=True)
+            ]
+            ids[:] = [one for word in known for one in word]
         return rows
+
+    def _look_up(self, word: str, missed: dict[str, list[str]]) -> list[int]:
+        """The ids of what an unknown word means: one word in another form, or several written without spaces."""
+        found = self._finder.find(word)
+        meant = found if found or not JAPANESE.search(word) else self.split_phrase(word)
+        if not meant or len(found) > 1:
+            missed[word] = found
+            return [self.tokenizer.unk_token_id]
+        return self.tokenizer.convert_tokens_to_ids(meant)
 
     def _word_ids(
         self, phrases: Phrase | Sequence[Phrase], name: str, missed: dict[str, list[str]] | None

@@ -59,6 +59,21 @@ def test_what_is_unknown_stays_unknown_and_is_named(processor, word):
         assert ids(processor, word) == [processor.tokenizer.unk_token_id]
 
 
+def test_a_name_written_without_spaces_is_the_words_that_it_has(processor):
+    """Names of objects, as answers show them, are several words of the vocabulary in one."""
+    with warnings.catch_warnings(action="error"):
+        assert ids(processor, "玉ねぎ千切り") == ids(processor, "玉ねぎ 千切り")
+        both = processor(objects=["玉ねぎ千切り 切る", "卵"], contexts=[{"modifier": "大根卵"}, {}])
+    assert both["object_ids"].tolist() == [
+        [*ids(processor, "玉ねぎ 千切り"), *ids(processor, "切")],
+        [*ids(processor, "卵"), 0, 0],
+    ]
+    assert both["context_roles"].tolist() == [[1, 1], [0, 0]]
+    for name in ("玉ねぎ豆腐", "cutcut"):  # part of it is unknown; in scripts with spaces, words are not split
+        with pytest.warns(UnknownWordsWarning, match=name):
+            assert ids(processor, name) == [processor.tokenizer.unk_token_id]
+
+
 def test_a_warning_names_all_words_of_a_call_once(processor):
     with pytest.warns(UnknownWordsWarning) as caught:
         processor(actions=["豆腐 切る", "豆腐"], objects=["味噌", "卵"], contexts=[{"modifier": "薄く"}, {}])
