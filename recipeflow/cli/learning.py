@@ -355,12 +355,9 @@ def experiment(
     from recipeflow.dataset.folder import check_dataset
     from recipeflow.experiment.paper import parse_folds, parse_rows
     from recipeflow.files import check_writable
-    from recipeflow.training.settings import get_preset
+    from recipeflow.training.settings import get_preset, refuse_tuned_inner
 
-    if tune and inner:
-        raise UsageError(
-            "expected one of --tune and --inner, found both; --tune would choose on the fold that is tested"
-        )
+    refuse_tuned_inner(tune, inner)
     config = get_preset(preset, feature_precision=precision, views=views, tune=tune or None).with_context(context)
     names, numbers = [row.name for row in parse_rows(rows.split(","))], parse_folds(folds)
     check_dataset(dataset)

@@ -40,7 +40,7 @@ from recipeflow.pairs.mapped import open_pairs
 from recipeflow.progress import progress_bar
 from recipeflow.training.output_folder import ClaimedFolder
 from recipeflow.training.runs import Run, prepare_run, tune_run
-from recipeflow.training.settings import TrainingConfig
+from recipeflow.training.settings import TrainingConfig, refuse_tuned_inner
 from recipeflow.training.trainer import VRFTrainer
 from recipeflow.training.tuning import apply_tuning
 
@@ -69,6 +69,9 @@ class Experiment:
     preset: str
     config: TrainingConfig
     inner: bool = False
+
+    def __post_init__(self) -> None:
+        refuse_tuned_inner(self.config.tune, self.inner)
 
     def features(self, cluster: RayCluster | None = None) -> FeatureTable:
         """The features of the dataset's images, from the cache where possible."""

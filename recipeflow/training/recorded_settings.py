@@ -37,16 +37,37 @@ def refuse_finished(output: Path) -> None:
         )
 
 
+def refuse_other_settings(output: Path, asked: Mapping[str, Any], tuned_with: Mapping[str, Any] | None) -> None:
+    """Refuse other settings than those of a run that was begun in this folder, before anything is tuned for them.
+
+    Args:
+        output: The run's folder.
+        asked: The settings now, before tuning.
+        tuned_with: What the run's own choice was made with; ``None`` if it made none.
+    """
+    path = output / SETTINGS
+    if not path.exists():
+        return
+    begun = complete_settings(tuned_with or json.loads(path.read_text(encoding="utf-8")), asked)
+    shared = asked.keys() & begun.keys()  # a run records more than what is known before tuning
+    found, wanted = ({name: settings[name] for name in shared} for settings in (begun, asked))
+    _refuse(output, _differences(found, wanted, but=CHECKPOINTING))
+
+
 def _record(output: Path, settings: dict[str, Any]) -> None:
     refuse_finished(output)
     path = output / SETTINGS
     found = complete_settings(json.loads(path.read_text(encoding="utf-8")), settings) if path.exists() else settings
-    if others := _differences(found, settings, but=CHECKPOINTING):
+    _refuse(output, _differences(found, settings, but=CHECKPOINTING))
+    write_json(path, settings)
+
+
+def _refuse(output: Path, others: str) -> None:
+    if others:
         raise OutputExistsError(
-            f"expected the run in {output} to have the same settings, found {others} in {path}; "
+            f"expected the run in {output} to have the same settings, found {others} in {output / SETTINGS}; "
             "use those settings, delete the folder, or choose another"
         )
-    write_json(path, settings)
 
 
 def _refuse_other_process(first: dict[str, Any], own: dict[str, Any]) -> LaunchError:

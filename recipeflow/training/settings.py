@@ -283,6 +283,14 @@ def get_preset(name: str, **changes: Any) -> TrainingConfig:
     return replace(PRESETS[name], **given)
 
 
+def refuse_tuned_inner(tune: bool, inner: bool) -> None:
+    """Refuse to tune on the very fold that an inner experiment tests on."""
+    if tune and inner:
+        raise UsageError(
+            "expected one of --tune and --inner, found both; --tune would choose on the fold that is tested"
+        )
+
+
 def complete_settings(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Recorded settings, with those that an earlier version did not record, where the wanted ones have them."""
     return {name: value for name, value in ADDED.items() if name in wanted} | dict(recorded)

@@ -15,8 +15,9 @@ from typing import Any
 
 from recipeflow.files import write_json
 from recipeflow.machines.processes import decide_in_main
+from recipeflow.training.recorded_settings import refuse_other_settings
 from recipeflow.training.saved_model import TUNING
-from recipeflow.training.settings import CHECKPOINTING, TrainingConfig
+from recipeflow.training.settings import CHECKPOINTING, TrainingConfig, complete_settings
 
 SETTING, VALUES = "feature_dropout", (0.4, 0.55, 0.7)
 """What is chosen, and the values to try, in this order; the first is that of preset `best`."""
@@ -55,11 +56,17 @@ def settings_of_run(config: TrainingConfig) -> dict[str, Any]:
 
 
 def keep_tuning(output: Path, asked: Mapping[str, Any], choose: Callable[[], Record | None]) -> Record | None:
-    """Choose, unless an earlier start of the same run in this folder did; all processes get the same answer."""
+    """Choose, unless an earlier start of the same run in this folder did; all processes get the same answer.
+
+    Raises:
+        OutputExistsError: If a run with other settings was begun in this folder. It keeps its choice.
+    """
     path, asked = output / TUNING, json.loads(json.dumps(asked))
     kept = decide_in_main(lambda: json.loads(path.read_text(encoding="utf-8")) if path.exists() else {})
-    if kept.get("asked") == asked:
+    if kept and complete_settings(kept["asked"], asked) == asked:
         return kept["record"]
+    if asked.get("tune"):
+        decide_in_main(lambda: refuse_other_settings(output, asked, kept.get("asked")))
     record = choose()
     if record is not None:
         decide_in_main(lambda: write_json(path, {"asked": asked, "record": record}))

@@ -23,7 +23,9 @@ from recipeflow.experiment.paper import parse_folds, parse_rows
 from recipeflow.experiment.results import results_notes, results_table, short_table
 from recipeflow.kitchen import cook_release
 from recipeflow.pairs.loading import load_pairs
+from recipeflow.training.recorded_settings import record_settings
 from recipeflow.training.runs import start_training
+from recipeflow.training.saved_model import TUNING
 from recipeflow.training.settings import INPUTS, PRESETS, get_preset
 from tests.pairs.pairing import OFFLINE
 
@@ -193,6 +195,14 @@ def test_a_tuned_run_records_its_choice_and_does_not_choose_again(experiment, tm
         trainer = start_training(experiment.dataset, tmp_path / "run", config, 0, **where, announce=lines.append)
         trainer.claim.release()
     assert [any(line.startswith("tuning: chose") for line in lines) for lines in said] == [True, False]
+    record_settings(tmp_path / "run", trainer.settings())  # and this one after it
+    kept = (tmp_path / "run" / TUNING).read_bytes()
+    for other in (replace(config, seed=1), replace(config, tune=False)):  # refused before anything is tuned for it
+        with pytest.raises(OutputExistsError, match="seed 0 and not 1" if other.tune else "tune True and not False"):
+            start_training(experiment.dataset, tmp_path / "run", other, 0, **where, announce=said[0].append).train()
+    assert len([line for line in said[0] if line.startswith("tuning: chose")]) == 1
+    assert (tmp_path / "run" / TUNING).read_bytes() == kept
+    trainer = start_training(experiment.dataset, tmp_path / "run", config, 0, **where)
     trainer.train()
     tuning = VRFModel.from_pretrained(tmp_path / "run" / "model").config.tuning
     assert tuning["feature_dropout"] == trainer.config.model["feature_dropout"] == trainer.model.config.feature_dropout
@@ -212,6 +222,8 @@ def test_settings_are_not_tuned_on_the_fold_that_chooses_others(experiment, tmp_
     ]
     error = CliRunner().invoke(app, command).exception
     assert isinstance(error, UsageError) and "one of --tune and --inner" in str(error)
+    with pytest.raises(UsageError, match="one of --tune and --inner"):
+        replace(experiment, config=replace(PRESETS["best"], tune=True), inner=True)
 
 
 def test_choosing_settings_leaves_the_held_out_fold_alone(experiment, out, tmp_path):

@@ -53,6 +53,8 @@ def test_a_run_that_starts_again_keeps_its_choice_and_another_one_does_not(tmp_p
     asked = {"epochs": 1, "inputs": ("action", "image")}
     assert keep_tuning(tmp_path, asked, lambda: next(choices)) == {SETTING: 0.5}
     assert keep_tuning(tmp_path, asked, lambda: next(choices)) == {SETTING: 0.5}
+    later = asked | {"mixed_share": 0.0}  # which an earlier version did not record
+    assert keep_tuning(tmp_path, later, lambda: next(choices)) == {SETTING: 0.5}
     assert keep_tuning(tmp_path, asked | {"epochs": 2}, lambda: next(choices)) == {SETTING: 0.7}
 
 
