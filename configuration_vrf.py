@@ -51,7 +51,6 @@ USED_ONLY_WITH = {
         "feature_dropout",
         "image_dropout",
         "word_dropout",
-        "word_std",
         "feature_length",
         "shared_map",
         "hub_groups",
@@ -215,12 +214,6 @@ def _temperature(value: float) -> None:
         raise ValueError(f"expected a temperature above 0, found {value}")
 
 
-@as_validated_field
-def _deviation(value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"expected a standard deviation above 0, found {value}")
-
-
 @strict
 class VRFConfig(PreTrainedConfig):
     """Configuration of a `VRFModel`; the defaults are the paper's settings (its appendix, "Settings").
@@ -246,7 +239,7 @@ class VRFConfig(PreTrainedConfig):
         negatives: Which negatives of the mini-batch the loss uses: `"one"` sampled per side, as in the paper,
             `"all"`, or the `"hardest"`.
         architecture: `"paper"`, or `"residual"`: smaller encoders in which a query is a step away from the
-            pre-action image (`residual_vrf.py`). The next eleven belong to it, and `text_dim` does not.
+            pre-action image (`residual_vrf.py`). The next ten belong to it, and `text_dim` does not.
         hidden_dim: Width of the hidden layers.
         dropout: The dropout rate of the hidden layers.
         feature_dropout: The dropout rate of an image's feature.
@@ -254,8 +247,6 @@ class VRFConfig(PreTrainedConfig):
             alone are trained too, and a picture that says little does not hide what they say.
         word_dropout: The share of words replaced by the unknown word in a training step, so that this one is
             trained, and words outside the vocabulary still have a useful vector.
-        word_std: The standard deviation of new word vectors. With PyTorch's 1, words are much louder than the image
-            at first, and rare ones stay the noise that they begin as.
         feature_length: Scale every image's feature to this norm, so that the same settings suit backbones of any
             scale; `None` uses features as they are.
         shared_map: Map the features of both images into the joint space with one linear map instead of two.
@@ -301,7 +292,6 @@ class VRFConfig(PreTrainedConfig):
     feature_dropout: float | int = _share(default=0.0)
     image_dropout: float | int = _share(default=0.0)
     word_dropout: float | int = _share(default=0.0)
-    word_std: float | int = _deviation(default=1.0)
     feature_length: float | int | None = _length(default=None)
     shared_map: bool = False
     hub_groups: int = _count(default=0)

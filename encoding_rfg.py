@@ -75,7 +75,7 @@ class RFGBiLSTM(nn.Module):
         place = torch.arange(states.shape[1], device=states.device)
         mirrored = torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - place, place)[:, :, None]
         with torch.autocast(states.device.type, enabled=False):  # CPUs without native bf16 have no LSTM in it
-            states = states.to(self.ahead[0].weight_ih_l0.dtype)
+            states = states.to(next(self.parameters()).dtype)
             for number, (ahead, back) in enumerate(zip(self.ahead, self.back, strict=True)):
                 states = self.dropout(states) if number else states
                 turned, _ = back(states.gather(1, mirrored.expand_as(states)))

@@ -321,12 +321,9 @@ class VRFPreTrainedModel(VRFPackage):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Start from PyTorch's defaults: the paper names no initialisation. Only `word_std` changes that."""
-        if isinstance(module, nn.Linear | nn.LSTM):
+        """Start from PyTorch's defaults: the paper names no initialisation."""
+        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding):
             module.reset_parameters()
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=self.config.word_std)
-            nn.init.zeros_(module.weight[module.padding_idx])
         elif isinstance(module, VRFHubs):  # of older weights, which have none
             nn.init.zeros_(module.centres)
             nn.init.constant_(module.shares, 1 / len(module.shares))

@@ -26,7 +26,6 @@ from recipeflow.cli.shared import (
     quiet_in_pipes,
     resumable,
 )
-from recipeflow.errors import UsageError
 from recipeflow.training.saved_model import DEFAULT_MODEL
 
 if TYPE_CHECKING:

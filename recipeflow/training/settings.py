@@ -20,7 +20,7 @@ INPUTS = ("action", "object", "image")
 CONTEXTS = ("none", "modifiers", "history")
 """How much of the flow graph a query can read in addition."""
 
-ADDED: dict[str, Any] = {"mixed_share": 0.0, "part_share": 0.0}
+ADDED: dict[str, Any] = {"mixed_share": 0.0, "part_share": 0.0, "word_rate": 1.0}
 """Settings that runs of earlier versions did not record, and the value that they had."""
 
 CHECKPOINTING = ("checkpoint_every", "checkpoint_minutes")
@@ -116,6 +116,8 @@ class TrainingConfig(LoopConfig):
         finetune: Train the backbone too, on augmented pixels instead of cached features; ``"last"`` trains only its
             last stage, which takes less memory and time.
         backbone_rate: The backbone's learning rate as a share of ``learning_rate``.
+        word_rate: The learning rate of word vectors as a multiple of ``learning_rate``. A word is in few rows, so that
+            its vector takes few steps; at the rate of all other weights it stays near the noise that it began as.
         feature_precision: Precision of cached features, ``fp32`` or ``bf16``; never chosen automatically.
         views: Views per image to train on, 1, 2 or 4; each step draws one of them, and tests use the first.
         incomplete: Train also on rows without a pre-action image, where that is an input.
@@ -141,6 +143,7 @@ class TrainingConfig(LoopConfig):
     negatives: Literal["one", "all", "hardest"] = "one"
     finetune: bool | Literal["last"] = False
     backbone_rate: float = 0.1
+    word_rate: float = 1.0
     feature_precision: Literal["fp32", "bf16"] = "fp32"
     views: int = 1
     incomplete: bool = False
@@ -150,7 +153,8 @@ class TrainingConfig(LoopConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check("backbone_rate", math.isfinite(self.backbone_rate) and self.backbone_rate > 0)
+        for name in ("backbone_rate", "word_rate"):
+            self._check(name, math.isfinite(rate := getattr(self, name)) and rate > 0)
         if not self.inputs or not set(self.inputs) <= set(INPUTS):
             raise UsageError(
                 f"expected inputs among {', '.join(INPUTS)}, found {'+'.join(self.inputs)!r}; join one or more of "
@@ -241,6 +245,7 @@ PRESETS = {
         warmup=0.1,
         max_grad_norm=5.0,
         checkpoint_every=0,
+        word_rate=20.0,
         incomplete=True,
         mixed_share=0.5,
         model={

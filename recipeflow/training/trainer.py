@@ -30,6 +30,9 @@ from recipeflow.training.settings import TrainingConfig
 from recipeflow.training.sharding import whole_weights
 from residual_vrf import PER_GROUP
 
+WORD_VECTORS = "text_encoder.embedding.weight"
+"""The weight that has a learning rate of its own."""
+
 EMBEDDING = ("get_features", "get_query_embeds", "get_image_embeds")
 """The model's methods that evaluation calls."""
 
@@ -143,13 +146,20 @@ class VRFTrainer(TrainingLoop[tuple[PairBatch, torch.Tensor]]):
         return self.model
 
     def parameter_groups(self, module: nn.Module) -> list[dict[str, Any]]:
-        """The new parts at the full rate, and the backbone, if it is trained, at its own."""
+        """The new parts at the full rate; word vectors, and the backbone, if it is trained, at their own."""
         assert isinstance(module, PairEmbedder)
-        backbone = [weight for weight in module.model.backbone.parameters() if weight.requires_grad]
-        inside = {id(weight) for weight in backbone}
-        new = [weight for weight in module.parameters() if weight.requires_grad and id(weight) not in inside]
-        slow = {"params": backbone, "lr": self.config.learning_rate * self.config.backbone_rate}
-        return [{"params": new}, *([slow] if backbone else [])]
+        groups: dict[float, list[nn.Parameter]] = {1.0: []}
+        for name, weight in module.model.named_parameters():
+            if weight.requires_grad:
+                groups.setdefault(self._rate_of(name), []).append(weight)
+        rate = self.config.learning_rate
+        return [{"params": weights, "lr": rate * factor} for factor, weights in groups.items() if weights]
+
+    def _rate_of(self, name: str) -> float:
+        """The learning rate of a weight, as a multiple of the setting."""
+        if name.startswith("backbone."):
+            return self.config.backbone_rate
+        return self.config.word_rate if name == WORD_VECTORS else 1.0
 
     def load_epoch(self, epoch: int, done: int) -> Iterator[tuple[PairBatch, torch.Tensor]]:
         """The remaining batches of an epoch, each with the features or pixels of its images."""

@@ -116,13 +116,13 @@ def test_results_of_other_settings_are_never_written_over(option, found, experim
 
 
 def test_results_of_an_earlier_version_are_continued(experiment, tmp_path):
-    """It recorded nothing about mixed rows, of which it had none."""
+    """It recorded nothing about mixed rows, of which it had none, and word vectors had the rate of all weights."""
     call = ["experiment", experiment.dataset, "--cache", experiment.cache, "--out", str(tmp_path), "--workers", "1"]
     call += ["--rows", "random", "--folds", "0"]
     assert CliRunner().invoke(app, call).exit_code == 0
     (file,) = tmp_path.glob("jobs/*/*.json")
     result = json.loads(file.read_text())
-    del result["settings"]["training"]["mixed_share"]
+    del result["settings"]["training"]["mixed_share"], result["settings"]["training"]["word_rate"]
     for path in (file, tmp_path / "results.json"):
         content = json.loads(path.read_text())
         path.write_text(json.dumps(content | {"settings": result["settings"]}))

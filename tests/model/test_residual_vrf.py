@@ -252,26 +252,6 @@ def test_what_is_expected_of_a_temperature():
     assert residual_model(hub_groups=6).config.expected_temperature == 0.05
 
 
-def test_new_word_vectors_have_the_deviation_of_the_config(tmp_path):
-    usual, quiet = (residual_model(context="history", vocab_size=3000, **more) for more in ({}, {"word_std": 0.2}))
-    for name in ("text_encoder.embedding", "query_encoder.context.role"):
-        loud, soft = usual.get_submodule(name).weight, quiet.get_submodule(name).weight
-        torch.testing.assert_close(soft, 0.2 * loud)
-        assert not soft[0].any()
-    assert usual.text_encoder.embedding.weight.std().item() == pytest.approx(1, abs=0.05)
-    others = {name for name, _ in quiet.named_parameters() if "embedding" not in name and "role" not in name}
-    assert all(torch.equal(quiet.get_parameter(name), usual.get_parameter(name)) for name in others)
-    usual.config.word_std = 0.2  # what is loaded stays as it was saved
-    usual.save_pretrained(tmp_path)
-    assert torch.equal(
-        VRFModel.from_pretrained(tmp_path).text_encoder.embedding.weight, usual.text_encoder.embedding.weight
-    )
-    with pytest.raises(StrictDataclassError, match="above 0, found 0"):
-        residual_model(word_std=0)
-    with pytest.raises(StrictDataclassError, match="word_std"):
-        small_model(word_std=0.2)
-
-
 def test_hubs_are_for_this_architecture():
     with pytest.raises(StrictDataclassError, match="hub_groups"):
         small_model(hub_groups=6)

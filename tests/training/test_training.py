@@ -71,6 +71,8 @@ def test_the_paper_preset_is_the_paper():
         ("inputs", ()),
         ("schedule", "zigzag"),
         ("beta2", 1.0),
+        ("word_rate", 0.0),
+        ("word_rate", float("inf")),
         ("views", 3),
         ("feature_precision", "auto"),
         ("checkpoint_minutes", float("nan")),
@@ -203,7 +205,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(whole_run, tmp_path):
         {"accumulate": 2},
         {"accumulate": 4, "max_grad_norm": 0.01},
         {"mixed_precision": "bf16"},
-        {"incomplete": True, "mixed_share": 0.5, "model": RESIDUAL},
+        {"incomplete": True, "mixed_share": 0.5, "word_rate": 20.0, "model": RESIDUAL},
     ],
     ids=["accumulation", "clipping", "bf16", "dropout"],
 )
@@ -251,7 +253,7 @@ def test_a_run_of_an_earlier_version_resumes(tmp_path):
     config = TrainingConfig(epochs=1, checkpoint_every=1)
     make_trainer(config, tmp_path / "run")._check_settings()
     settings = json.loads((tmp_path / "run" / "training.json").read_text())
-    del settings["checkpoint_minutes"], settings["mixed_share"]
+    del settings["checkpoint_minutes"], settings["mixed_share"], settings["word_rate"]
     (tmp_path / "run" / "training.json").write_text(json.dumps(settings))
     make_trainer(replace(config, checkpoint_every=0), tmp_path / "run").train()
     assert (tmp_path / "run" / "model").exists()
@@ -383,3 +385,18 @@ def test_every_step_adds_mixed_rows():
     count = len(plain.post)
     assert len(mixed.post) > count
     assert more[: len(features)].equal(features) and mixed.post[:count].equal(plain.post)
+
+
+@pytest.mark.parametrize("model", [{}, RESIDUAL], ids=["paper", "residual"])
+@pytest.mark.parametrize("rate", [1.0, 20.0])
+def test_word_vectors_have_a_learning_rate_of_their_own(rate, model):
+    """At the usual one there is one group with all weights, in the order that older checkpoints have."""
+    trainer = make_trainer(TrainingConfig(learning_rate=1e-3, word_rate=rate, model=model), None)
+    words = trainer.model.text_encoder.embedding.weight
+    trained = [weight for weight in trainer.model.parameters() if weight.requires_grad]
+    groups = [(group["initial_lr"], group["params"]) for group in trainer.optimizer.param_groups]
+    others = [weight for weight in trained if weight is not words]
+    expected = [(1e-3, trained)] if rate == 1 else [(1e-3, others), (2e-2, [words])]
+    for (found, weights), (wanted, of) in zip(sorted(groups, key=lambda group: group[0]), expected, strict=True):
+        assert found == pytest.approx(wanted)
+        assert [id(weight) for weight in weights] == [id(weight) for weight in of]
