@@ -21,13 +21,13 @@ from transformers import BatchFeature, PreTrainedTokenizerFast, ProcessorMixin, 
 try:
     from .configuration_vrf import CONTEXT_ROLES, check_backbone
     from .vocabulary_hub import PAD, UNKNOWN, train_vocabulary
-    from .words_vrf import JAPANESE, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
+    from .words_vrf import JAPANESE, KANJI, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import CONTEXT_ROLES, check_backbone
     from vocabulary_hub import PAD, UNKNOWN, train_vocabulary
-    from words_vrf import JAPANESE, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
+    from words_vrf import JAPANESE, KANJI, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 
 CLOSER = 0.8
 """The share of width and height that a closer view shows."""
@@ -57,8 +57,9 @@ class VRFProcessor(ProcessorMixin):
 
     A phrase is a string, split at its white space, or a list of words; an image is a path, a PIL image, or an array
     of pixels. A list is a batch, so one phrase of several words is `[["薄切り", "に", "する"]]`; a single string or
-    image is a batch of one. A word outside the vocabulary is looked up under its other forms (切る, きる: 切), and
-    a warning names those that are not found, or that are ambiguous.
+    image is a batch of one. A word outside the vocabulary is looked up under its other forms (切る, きる: 切), then as
+    several words without spaces (赤パプリカ: 赤 パプリカ), and a warning names those that are not found, or that are
+    ambiguous.
 
     Args:
         tokenizer: A word-level vocabulary; `from_phrases` builds one.
@@ -139,9 +140,10 @@ class VRFProcessor(ProcessorMixin):
         """A phrase without spaces as the fewest words of the vocabulary; none if it has other words, too."""
         text = self.tokenizer.backend_tokenizer.normalizer.normalize_str(phrase)
         vocabulary = self.tokenizer.get_vocab()
+        longest = max(map(len, vocabulary))
         best: list[list[str] | None] = [[], *([None] * len(text))]
         for end in range(1, len(text) + 1):
-            for start in range(end):
+            for start in range(max(end - longest, 0), end):
                 before, shortest = best[start], best[end]
                 if before is None or (shortest is not None and len(shortest) <= len(before) + 1):
                     continue
@@ -221,13 +223,16 @@ class VRFProcessor(ProcessorMixin):
         return rows
 
     def _look_up(self, word: str, missed: dict[str, list[str]]) -> list[int]:
-        """The ids of what an unknown word means: one word in another form, or several written without spaces."""
+        """The ids of what an unknown word means: one word in another form, or several written without spaces.
+
+        Words of one kana are in nearly every other word, and prove nothing.
+        """
         found = self._finder.find(word)
-        meant = found if found or not JAPANESE.search(word) else self.split_phrase(word)
-        if not meant or len(found) > 1:
-            missed[word] = found
-            return [self.tokenizer.unk_token_id]
-        return self.tokenizer.convert_tokens_to_ids(meant)
+        parts = [] if found or not JAPANESE.search(word) else self.split_phrase(word)
+        if len(found) == 1 or (parts and all(len(part) > 1 or KANJI.search(part) for part in parts)):
+            return self.tokenizer.convert_tokens_to_ids(found or parts)
+        missed[word] = found
+        return [self.tokenizer.unk_token_id]
 
     def _word_ids(
         self, phrases: Phrase | Sequence[Phrase], name: str, missed: dict[str, list[str]] | None
