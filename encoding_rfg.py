@@ -74,7 +74,7 @@ class RFGBiLSTM(nn.Module):
             return states.new_zeros(len(states), 0, 2 * self.hidden_dim)
         place = torch.arange(states.shape[1], device=states.device)
         mirrored = torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - place, place)[:, :, None]
-        with torch.autocast(states.device.type, enabled=False):  # CPUs without native bf16 have no LSTM in it
+        with torch.autocast(states.device.type, enabled=False):  # on CPUs without native bf16 it has no LSTM
             states = states.to(next(self.parameters()).dtype)
             for number, (ahead, back) in enumerate(zip(self.ahead, self.back, strict=True)):
                 states = self.dropout(states) if number else states

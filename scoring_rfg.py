@@ -229,7 +229,7 @@ class RFGGraphScorer(nn.Module):
             features = features + self.between(self.input_dropout(states), spans).to(features.dtype)
         scores = [self._score(entities, features, mask)]
         for _ in range(self.refinements):
-            heads = scores[-1][0].softmax(dim=-1)[:, :, :-1] * mask[:, :, None]
+            heads = (scores[-1][0].softmax(dim=-1)[:, :, :-1] * mask[:, :, None]).to(entities.dtype)
             around = torch.cat([heads @ entities, heads.transpose(1, 2) @ entities], dim=-1)
             entities = self.norm(entities + self.message(around).relu())
             scores.append(self._score(entities, features, mask))

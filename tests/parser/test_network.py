@@ -137,9 +137,12 @@ def test_padding_changes_no_score(kind: str) -> None:
 
 
 @KINDS
+@pytest.mark.parametrize("refinements", [0, 1])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_half_precision_scores_a_long_recipe_as_whole_precision_does(kind: str, dtype: torch.dtype) -> None:
-    model = make_model(kind, refinements=0)
+def test_half_precision_scores_a_long_recipe_as_whole_precision_does(
+    kind: str, refinements: int, dtype: torch.dtype
+) -> None:
+    model = make_model(kind, refinements=refinements)
     for weight in model.parameters():  # usual sizes: with larger weights rounding alone turns one label into another
         weight.data /= 3
     batch = inputs_of(make_batch(make_recipe(300), make_recipe(9, 1)))
@@ -388,6 +391,25 @@ def test_the_words_between_two_entities_are_averaged_with_a_sign() -> None:
     spans = torch.tensor([[[0, 1], [1, 2], [4, 5], [-1, -1]]])
     expected = [[[0.0, 0], [0, 0], [2, 4 / 3]], [[0, 0], [0, 0], [2, 2]], [[-2, -4 / 3], [-2, -2], [0, 0]]]
     assert torch.allclose(between(states, spans)[0, :3, :3], torch.tensor(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_means_at_the_end_of_a_long_recipe_are_right_in_half_precision(dtype: torch.dtype) -> None:
+    """They come from sums up to a word, which half precision cannot count beyond some hundred words."""
+    graph = make_model("scratch", refinements=0).graph
+    for weight in graph.order.parameters():
+        weight.data.zero_()
+    graph.between.words.weight.data.fill_(1 / graph.between.words.in_features)
+    graph = graph.to(dtype)
+    words, width = 5000, graph.between.words.in_features
+    states = torch.ones(1, words, width, dtype=dtype)
+    spans = torch.tensor([[[10, 11], [20, 21], [words - 20, words - 19], [words - 10, words - 9]]])
+    between = graph.between(states, spans)[0]
+    for pair in (between[0, 1], between[2, 3]):
+        assert torch.allclose(pair.float(), torch.ones(between.shape[-1]), atol=1e-2)
+    tags, count = torch.zeros(1, 4, dtype=torch.long), torch.tensor([[words]])
+    _, early, late, _ = graph._represent(states, spans, tags, count)[0]
+    assert early.equal(late)
 
 
 def test_each_end_of_an_edge_scores_its_label_alone() -> None:
