@@ -40,7 +40,7 @@ class VRFDropout(nn.Module):
         count = numbers.numel()
         drawn = torch.randint(-(2**63), 2**63 - 1, (math.ceil(count / 8),), device=numbers.device)
         kept = drawn.view(torch.uint8)[:count].view(numbers.shape) >= self.dropped
-        return (numbers * (256 / (256 - self.dropped))).where(kept, 0.0)
+        return numbers * kept.to(numbers.dtype).mul_(256 / (256 - self.dropped))
 
 
 class VRFWordMean(nn.Module):
@@ -62,7 +62,7 @@ class VRFWordMean(nn.Module):
         words = self.embedding(word_ids)
         if not join:
             return words
-        is_word = is_word[..., None]
+        is_word = is_word[..., None].to(words.dtype)  # a product with booleans takes several times as long on a CPU
         return (words * is_word).sum(dim=1) / is_word.sum(dim=1)
 
 
@@ -79,9 +79,9 @@ class VRFContextEncoder(nn.Module):
 
         Role 0 is padding.
         """
-        is_read = ((roles > 0) & (roles <= self.read_roles))[..., None]
+        is_read = ((roles > 0) & (roles <= self.read_roles))[..., None].to(words.dtype)
         total = ((words + self.role(roles)) * is_read).sum(dim=1)
-        return total / is_read.sum(dim=1).clamp(min=1).to(total.dtype).sqrt()
+        return total / is_read.sum(dim=1).clamp(min=1).sqrt()
 
 
 class VRFFeatureScale(nn.Module):
