@@ -11,7 +11,7 @@ from typing import Any
 from recipeflow.errors import LaunchError, OutputExistsError
 from recipeflow.files import write_json
 from recipeflow.machines.processes import decide_in_main, from_main, join_processes, raise_together
-from recipeflow.training.saved_model import MODEL, SETTINGS
+from recipeflow.training.saved_model import MODEL, SETTINGS, TUNING
 from recipeflow.training.settings import CHECKPOINTING, complete_settings
 
 
@@ -51,21 +51,21 @@ def refuse_other_settings(output: Path, asked: Mapping[str, Any], tuned_with: Ma
     begun = complete_settings(tuned_with or json.loads(path.read_text(encoding="utf-8")), asked)
     shared = asked.keys() & begun.keys()  # a run records more than what is known before tuning
     found, wanted = ({name: settings[name] for name in shared} for settings in (begun, asked))
-    _refuse(output, _differences(found, wanted, but=CHECKPOINTING))
+    _refuse(output / TUNING if tuned_with else path, _differences(found, wanted, but=CHECKPOINTING))
 
 
 def _record(output: Path, settings: dict[str, Any]) -> None:
     refuse_finished(output)
     path = output / SETTINGS
     found = complete_settings(json.loads(path.read_text(encoding="utf-8")), settings) if path.exists() else settings
-    _refuse(output, _differences(found, settings, but=CHECKPOINTING))
+    _refuse(path, _differences(found, settings, but=CHECKPOINTING))
     write_json(path, settings)
 
 
-def _refuse(output: Path, others: str) -> None:
+def _refuse(path: Path, others: str) -> None:
     if others:
         raise OutputExistsError(
-            f"expected the run in {output} to have the same settings, found {others} in {output / SETTINGS}; "
+            f"expected the run in {path.parent} to have the same settings, found {others} in {path}; "
             "use those settings, delete the folder, or choose another"
         )
 

@@ -238,7 +238,7 @@ def _prepare(
     )
     pairs = open_pairs(dataset, images, cache, digest, announce)
     origin: dict[str, Any] = {"dataset": digest, "held_out_fold": fold, "backbone": backbone}
-    asked = settings_of_run(config) | origin | {"weights": str(weights)}
+    asked = settings_of_run(config) | origin | {"weights": weights_origin(backbone, weights)}
     tuning = keep_tuning(output, asked, lambda: tune_run(pairs, config, fold, backbone, weights, announce))
     config = apply_tuning(config, tuning)
     run = prepare_run(pairs, config, fold, backbone, weights, trained_on=digest, tuning=tuning)

@@ -148,18 +148,14 @@ class VRFTrainer(TrainingLoop[tuple[PairBatch, torch.Tensor]]):
     def parameter_groups(self, module: nn.Module) -> list[dict[str, Any]]:
         """The new parts at the full rate; word vectors, and the backbone, if it is trained, at their own."""
         assert isinstance(module, PairEmbedder)
-        groups: dict[float, list[nn.Parameter]] = {1.0: []}
-        for name, weight in module.model.named_parameters():
-            if weight.requires_grad:
-                groups.setdefault(self._rate_of(name), []).append(weight)
-        rate = self.config.learning_rate
-        return [{"params": weights, "lr": rate * factor} for factor, weights in groups.items() if weights]
-
-    def _rate_of(self, name: str) -> float:
-        """The learning rate of a weight, as a multiple of the setting."""
-        if name.startswith("backbone."):
-            return self.config.backbone_rate
-        return self.config.word_rate if name == WORD_VECTORS else 1.0
+        config = self.config
+        trained = {name: weight for name, weight in module.model.named_parameters() if weight.requires_grad}
+        backbone = [weight for name, weight in trained.items() if name.startswith("backbone.")]
+        words = [trained[WORD_VECTORS]] if config.word_rate != 1 and WORD_VECTORS in trained else []
+        apart = {id(weight) for weight in [*backbone, *words]}
+        new = [weight for weight in trained.values() if id(weight) not in apart]
+        groups = [(new, 1.0), (words, config.word_rate), (backbone, config.backbone_rate)]
+        return [{"params": weights, "lr": config.learning_rate * rate} for weights, rate in groups if weights]
 
     def load_epoch(self, epoch: int, done: int) -> Iterator[tuple[PairBatch, torch.Tensor]]:
         """The remaining batches of an epoch, each with the features or pixels of its images."""
