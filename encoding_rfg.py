@@ -102,7 +102,9 @@ class RFGWordTables(nn.Module):
             word_ids = word_ids.masked_fill(dropped & (word_ids > 0), UNKNOWN)
         distinct, position = char_ids.flatten(0, 1).unique(dim=0, return_inverse=True)
         windows = self.window(self.characters(distinct).transpose(1, 2)).relu()
-        spelled = (windows * (distinct > 0)[:, None]).amax(dim=2)[position]
+        spelled = (windows * (distinct > 0)[:, None]).amax(dim=2)
+        # Not spelled[position]: several threads of a CPU sum its gradients in any order, and no two runs end alike.
+        spelled = nn.functional.embedding(position, spelled)
         return torch.cat([self.words(word_ids), spelled.view(*word_ids.shape, spelled.shape[1])], dim=-1)
 
 

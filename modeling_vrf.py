@@ -17,7 +17,7 @@ import torch
 from PIL import Image
 from timm.models._manipulate import group_with_matcher
 from torch import nn
-from torch.nn.functional import cross_entropy, normalize, pad
+from torch.nn.functional import cross_entropy, embedding, normalize, pad
 from torch.nn.utils.rnn import pack_padded_sequence
 from transformers import BatchFeature, TimmWrapperConfig, TimmWrapperModel
 from transformers.utils import ModelOutput, can_return_tuple, logging
@@ -151,6 +151,14 @@ class VRFImageEncoder(nn.Module):
         """Embed features of the backbone."""
         state = self.output(torch.relu(self.hidden(post_features)))  # Equation 5
         return self.embedding(state)  # Equations 6 and 7
+
+
+def take_rows(rows: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+    """The rows at these places, of which some may be taken several times.
+
+    Not `rows[position]`: several threads of a CPU sum its gradients in any order, and no two runs would end alike.
+    """
+    return embedding(position, rows)
 
 
 def batch_loss(
@@ -676,7 +684,7 @@ class VRFModel(VRFPreTrainedModel):
         longest = max(word_ids.shape[1] for word_ids in used.values())
         rows = [pad(ids, (0, longest - ids.shape[1]), value=self.config.pad_token_id) for ids in used.values()]
         distinct, position = torch.cat(rows).unique(dim=0, return_inverse=True)
-        encoded = self.text_encoder(distinct)[position].split([len(ids) for ids in used.values()])
+        encoded = take_rows(self.text_encoder(distinct), position).split([len(ids) for ids in used.values()])
         return [dict(zip(used, encoded, strict=True)).get(name) for name in phrases]
 
     def _encode_context(
@@ -812,5 +820,6 @@ __all__ = [
     "batch_loss",
     "contrastive_loss",
     "read_backbone",
+    "take_rows",
     "triplet_loss",
 ]

@@ -96,6 +96,27 @@ class DeviceReads(TorchDispatchMode):
         return next(file for file in reversed(files) if Path(file).name not in ("_compile.py", "eval_frame.py"))
 
 
+class UnorderedSums(TorchDispatchMode):
+    """Records every operation that several threads of a CPU do in an order that differs from run to run.
+
+    That is the gradient of `rows[position]`, in which a row that was taken twice gets the sum of two gradients.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None) -> Any:
+        name = func.overloadpacket.__name__
+        if "index_put" in name and args[0].is_floating_point() and (args[3:4] or [False])[0]:
+            indices = [index for index in args[1] if index is not None]
+            places = torch.stack(torch.broadcast_tensors(*indices)).flatten(1)
+            by_mask = indices[0].dtype == torch.bool  # which takes no row twice
+            if not by_mask and places.unique(dim=1).shape[1] < places.shape[1]:
+                self.found.append(name)
+        return func(*args, **(kwargs or {}))
+
+
 def sigmoid(x: torch.Tensor) -> torch.Tensor:
     return 1 / (1 + torch.exp(-x))
 

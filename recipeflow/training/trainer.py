@@ -13,7 +13,7 @@ from accelerate import Accelerator
 from torch import nn
 
 from configuration_vrf import VRFConfig
-from modeling_vrf import VRFModel, batch_loss
+from modeling_vrf import VRFModel, batch_loss, take_rows
 from package_vrf import CARD
 from processing_vrf import VRFProcessor
 from recipeflow.errors import NoPairsError, UsageError
@@ -61,15 +61,15 @@ class PairEmbedder(nn.Module):
         """Embed queries and post-action images; an image that several rows share is embedded once."""
         features = images if images.ndim == 2 else self.model.get_features(images)
         distinct, position = post.unique(return_inverse=True)
-        pre_features = None if pre is None else features[pre]
+        pre_features = None if pre is None else take_rows(features, pre)
         output = self.model(
             **words,
             pre_features=pre_features,
             pre_mask=pre_mask,
-            post_features=features[distinct],
+            post_features=take_rows(features, distinct),
             return_loss=False,
         )
-        return output.query_embeds, output.image_embeds[position]
+        return output.query_embeds, take_rows(output.image_embeds, position)
 
     def train(self, mode: bool = True) -> PairEmbedder:
         """Switch the mode; BatchNorm keeps its statistics, as a batch of few recipes is too small for new ones."""

@@ -19,6 +19,7 @@ from recipeflow.parser.examples import read_examples
 from recipeflow.parser.runs import load_parser, prepare_run, start_training
 from recipeflow.parser.settings import PRESETS, get_preset
 from recipeflow.parser.training import ParserTrainer
+from tests.model_helpers import UnorderedSums
 from tests.parser.killed_run import LEARNING
 from tests.parser.reading import TINY, tiny_config
 
@@ -133,6 +134,18 @@ def test_recipes_without_entities_or_words_are_learnt_from_too(recipes):
     run = prepare_run(replace(data, examples=bare), config)
     trainer = ParserTrainer(run.model, run.processor, config, run.train_data, show_progress=False)
     assert all(torch.isfinite(weight).all() for weight in trainer.train().parameters())
+
+
+def test_a_step_on_several_threads_adds_gradients_in_one_order(recipes):
+    """Else the same command gives other weights in every run, as it did with more than one thread."""
+    config = tiny_config(model={**TINY, "between_words": True, "predicted_share": 0.5})
+    run = prepare_run(read_examples(recipes), config)
+    trainer = ParserTrainer(run.model, run.processor, config, run.train_data, show_progress=False)
+    trainer.wrapped.train()
+    batch = next(trainer.load_epoch(0, done=0))
+    with UnorderedSums() as sums:
+        trainer.training_step(batch)
+    assert not sums.found
 
 
 def test_a_test_with_other_tags_is_refused_before_training(recipes):

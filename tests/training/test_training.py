@@ -21,7 +21,7 @@ from recipeflow.evaluation.ranking import embed_queries, evaluate
 from recipeflow.training.runs import prepare_run
 from recipeflow.training.settings import PRESETS, TrainingConfig, get_preset
 from recipeflow.training.trainer import VRFTrainer
-from tests.model_helpers import DeviceReads
+from tests.model_helpers import DeviceReads, UnorderedSums
 from tests.pairs.pairing import OFFLINE, SMALL, make_pairs
 from tests.training.launching import run_script
 
@@ -340,6 +340,17 @@ def test_a_step_reads_no_number_but_its_loss(changes):
     with DeviceReads() as reads:
         trainer.training_step(batch)
     assert reads.found == ["_local_scalar_dense"]
+
+
+@pytest.mark.parametrize("changes", [{"model": RESIDUAL, "mixed_share": 0.5}, {}], ids=["best", "paper"])
+def test_a_step_on_several_threads_adds_gradients_in_one_order(changes):
+    """Else the same command gives other weights in every run, as it did with more than one thread."""
+    trainer = make_trainer(TrainingConfig(epochs=1, recipes_per_batch=4, **changes), None)
+    trainer.wrapped.train()
+    batch = next(trainer.load_epoch(0, done=0))
+    with UnorderedSums() as sums:
+        trainer.training_step(batch)
+    assert not sums.found
 
 
 def test_features_of_another_backbone_are_refused():
