@@ -166,12 +166,14 @@ def _calibration(about: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if about is None or "measured" not in about:
         return None
     measured, answered = about["measured"], about["measured"]["answered"]
+    by_chance = measured.get("expected_calibration_error_by_chance")  # earlier versions did not measure it
     return {
         "queries": measured["queries"],
         "candidates": f"{measured['candidates']:,}",
         "right": f"{measured['accuracy']:.0%}",
         "confidence": f"{measured['mean_confidence']:.0%}",
         "error": f"{measured['expected_calibration_error']:.1%}",
+        "chance_error": None if by_chance is None else f"{by_chance:.1%}",
         "threshold": f"{about['min_confidence']:.2f}",
         "coverage": f"{answered['coverage']:.0%}",
         "accuracy": None if answered["accuracy"] is None else f"{answered['accuracy']:.0%}",

@@ -190,6 +190,22 @@ def calibration_error(bins: Sequence[Bin]) -> float:
     return sum(gaps) / total
 
 
+def chance_error(bins: Sequence[Bin]) -> float:
+    """The calibration error that perfect confidences would have on average, because few queries are right by luck."""
+    total = sum(part.share.queries for part in bins)
+    return sum(mean_deviation(part.share.queries, part.confidence) for part in bins) / total
+
+
+def mean_deviation(count: int, chance: float) -> float:
+    """How far the number of hits among so many is from its mean, on average (de Moivre)."""
+    above = math.floor(count * chance) + 1
+    if chance <= 0 or above > count:
+        return 0.0
+    ways = math.lgamma(count + 1) - math.lgamma(above + 1) - math.lgamma(count - above + 1)
+    likely = math.exp(ways + above * math.log(chance) + (count - above) * math.log1p(-chance))
+    return 2 * above * (1 - chance) * likely
+
+
 @dataclass(frozen=True)
 class Answered:
     """Coverage and accuracy if only queries above a threshold are answered.

@@ -113,6 +113,7 @@ def test_a_calibration_is_pushed_with_its_model_and_shown_in_the_card(here, mode
     answered = {"min_confidence": 0.345, "coverage": 0.45, "accuracy": 0.44}
     measured = {"queries": 121, "expected_calibration_error": 0.0736, "answered": answered}
     measured |= {"candidates": 2916, "accuracy": 0.19, "mean_confidence": 0.21}
+    measured |= {"expected_calibration_error_by_chance": 0.0612}
     numbers = {"format": 3, "weights": "0" * 64, "temperature": 0.05, "min_confidence": 0.345}
     lacking = {"accuracy": 0.18, "mean_confidence": 0.229, "expected_calibration_error": 0.0531}
     lacking = {"without": ["image"], "temperature": 0.08, "min_confidence": 0.6, "measured": lacking}
@@ -125,6 +126,7 @@ def test_a_calibration_is_pushed_with_its_model_and_shown_in_the_card(here, mode
     text = card_of(here).text.replace("\n", " ")
     assert "## How sure it is" in text and "121 complete queries" in text and "among 2,916 candidates" in text
     assert "right in 19% of cases" in text and "off by 7.4%" in text and "an AUROC of 0.88" in text
+    assert "perfect confidences would be off by 6.1%" in text
     assert (
         "confidence of 0.34 or more" in text
         and "these are 45% of the queries (coverage), 44% of them right (accuracy)." in text

@@ -14,6 +14,7 @@ from recipeflow.search.confidence import (
     Queries,
     answer_above,
     calibration_error,
+    chance_error,
     choose_threshold,
     fit_temperature,
     judge,
@@ -138,6 +139,20 @@ def test_calibration_error_by_hand():
     bins = reliability_bins(judged((0.05, False), (0.55, True), (0.55, False), (1.0, True)))
     assert [(part.low, part.share.hits, part.share.queries) for part in bins] == [(0, 0, 1), (0.5, 1, 2), (0.9, 1, 1)]
     assert calibration_error(bins) == pytest.approx((0.05 + 2 * 0.05 + 0) / 4)
+
+
+def test_chance_alone_makes_a_calibration_error():
+    confidences = torch.rand(250, generator=torch.Generator().manual_seed(0)).double() ** 2
+    bins = reliability_bins(Judged(confidences, torch.ones(250, dtype=torch.bool)))
+    drawn = torch.Generator().manual_seed(1)
+    perfect = [Judged(confidences, torch.bernoulli(confidences, generator=drawn).bool()) for _ in range(2000)]
+    errors = [calibration_error(reliability_bins(one)) for one in perfect]
+    assert chance_error(bins) == pytest.approx(sum(errors) / len(errors), rel=0.05)
+
+
+@pytest.mark.parametrize(("count", "chance", "expected"), [(1, 0.5, 0.5), (1, 0.1, 0.18), (3, 1.0, 0), (4, 0.0, 0)])
+def test_how_far_hits_are_from_their_mean_by_hand(count, chance, expected):
+    assert calibration.mean_deviation(count, chance) == pytest.approx(expected)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40))
