@@ -203,6 +203,12 @@ def _share(value: float) -> None:
 
 
 @as_validated_field
+def _share_or_all(value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ValueError(f"expected a share from 0 to 1, found {value}")
+
+
+@as_validated_field
 def _length(value: float | None) -> None:
     if value is not None and not (math.isfinite(value) and value > 0):
         raise ValueError(f"expected a norm above 0, or None, found {value}")
@@ -244,7 +250,8 @@ class VRFConfig(PreTrainedConfig):
         dropout: The dropout rate of the hidden layers.
         feature_dropout: The dropout rate of an image's feature.
         image_dropout: The share of queries that lose their pre-action image in a training step, so that the words
-            alone are trained too, and a picture that says little does not hide what they say.
+            alone are trained too, and a picture that says little does not hide what they say. With 1, the model has
+            learnt from words alone, and ignores a picture in use, too.
         word_dropout: The share of words replaced by the unknown word in a training step, so that this one is
             trained, and words outside the vocabulary still have a useful vector.
         feature_length: Scale every image's feature to this norm, so that the same settings suit backbones of any
@@ -263,8 +270,8 @@ class VRFConfig(PreTrainedConfig):
         selected_on_fold: The fold on which this was the best model of its run; figures on that fold are optimistic.
             None for a model that was not selected, such as the last one of a run.
         trained_on: The digest of that dataset, to recognise it; None if it was not recorded.
-        tuning: Which setting was chosen for the dataset before training, on which of its folds, what was tried and how
-            long that took; None if nothing was chosen.
+        tuning: Which settings were chosen for the dataset before training, on which of its folds, what was tried and
+            how long that took; None if nothing was chosen.
         feature_precision: The precision in which the features that it was trained on were computed; None for a model
             that was trained on pixels, or if it was not recorded.
     """
@@ -290,7 +297,7 @@ class VRFConfig(PreTrainedConfig):
     hidden_dim: int = _positive(default=512)
     dropout: float | int = _share(default=0.0)
     feature_dropout: float | int = _share(default=0.0)
-    image_dropout: float | int = _share(default=0.0)
+    image_dropout: float | int = _share_or_all(default=0.0)
     word_dropout: float | int = _share(default=0.0)
     feature_length: float | int | None = _length(default=None)
     shared_map: bool = False

@@ -39,6 +39,7 @@ EXAMPLES, LOOKED_AT = 12, 3000
 NO_PICTURE = "Asked without a picture: it uses only the words, "
 TRAINED_SO = "as it did for {share:.0%} of the queries in training."
 NOT_TRAINED_SO = "but it may always have had a picture in training."
+IGNORED = " It ignores the picture: in training, words alone did better."
 NO_CONTEXT = " It was trained with more words of the recipe, which this page does not provide."
 HEADING = """# What will it look like?
 Choose a cooking verb and an object, add a picture from **before**, and see which pictures from **after** it
@@ -272,6 +273,8 @@ def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[st
         gallery.append((row["image"].convert("RGB"), f"{mark}{rank}. {row['action']}"))
         table.append([f"{mark}{rank}", f"{row['score']:.3f}", row["action"], things, recipe, row["instruction"]])
     note = without_picture(model) if missing else f"The {len(rows)} nearest of {len(model.pipe.index)} pictures."
+    if "image" in given and getattr(model.pipe.model.config, "image_dropout", 0) == 1:
+        note += IGNORED
     if getattr(model.pipe.model.config, "context", "none") != "none":
         note += NO_CONTEXT
     if own is not None:

@@ -43,7 +43,8 @@ TuneOption = Annotated[
     bool,
     typer.Option(
         "--tune",
-        help="First choose the feature dropout of preset best for this dataset, on folds that are not tested.",
+        help="First choose for this dataset, on folds that are not tested, the feature dropout of preset best, "
+        "and whether it uses pre-action images at all.",
     ),
 ]
 

@@ -123,7 +123,8 @@ class TrainingConfig(LoopConfig):
         incomplete: Train also on rows without a pre-action image, where that is an input.
         mixed_share: For about this share of the rows, add one whose pictures are mixed with those of another row of
             the same action (``mixing.py``). It has no effect on pixels; queries need a verb and an image.
-        tune: Choose the feature dropout for the dataset first, on inner folds (``tuning.py``).
+        tune: Choose for the dataset first, on inner folds, the feature dropout and whether images are used at all
+            (``tuning.py``).
         model: Fields of ``VRFConfig`` other than the paper's, such as ``architecture``, ``loss`` and ``context``.
     """
 

@@ -1,7 +1,8 @@
-"""Choose a setting for a release before the run itself, on folds that the run is not tested on.
+"""Choose settings for a release before the run itself, on folds that the run is not tested on.
 
-How much of a picture's feature should be dropped depends on the pictures: much where scenes change, little where they
-stay the same. So values are tried on the release, from the lowest up, until one is no better than the one before.
+In some releases the pre-action images say nothing, and a model does best to ignore them. In all others, how much of a
+picture's feature should be dropped depends on the pictures: much where scenes change, little where they stay the same.
+So values are tried on the release, from the lowest up, until one is no better than the one before.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from recipeflow.training.settings import CHECKPOINTING, TrainingConfig, complete
 SETTING, VALUES = "feature_dropout", (0.4, 0.55, 0.7)
 """What is chosen, and the values to try, in this order; the first is that of preset `best`."""
 
+IGNORING = {"image_dropout": 1.0}
+"""Settings of a model of words and an image that ignores the image. It is tried after the first value."""
+
 JUDGED_BY = "mean_reciprocal_rank"
 """It depends on every rank, so that a few hundred queries tell two values apart better than a recall does."""
 
@@ -33,21 +37,43 @@ Attempt = Callable[[TrainingConfig], Mapping[str, float]]
 def tune(config: TrainingConfig, attempt: Attempt, announce: Callable[[str], None] = lambda line: None) -> Record:
     """What was tried and chosen, and how long it took, as results and models record it; ``announce`` gets lines."""
     started = time.perf_counter()
-    tried: list[dict[str, float]] = []
-    for value in VALUES:
-        metrics = attempt(apply_tuning(config, {SETTING: value}))
-        tried.append({SETTING: value, **{name: metrics[name] for name in (JUDGED_BY, "recall_at_5")}})
-        announce(f"tuning: {SETTING} {value} has R@5 {metrics['recall_at_5']:.1f} on an inner fold")
-        if len(tried) > 1 and tried[-1][JUDGED_BY] <= tried[-2][JUDGED_BY]:
-            break
-    chosen = max(tried, key=lambda found: found[JUDGED_BY])[SETTING]
-    announce(f"tuning: chose {SETTING} {chosen}")
-    return {SETTING: chosen, "tried": tried, "seconds": round(time.perf_counter() - started, 1)}
+    tried: list[Record] = []
+
+    def measure(settings: Record) -> float:
+        metrics = attempt(apply_tuning(config, settings))
+        tried.append(settings | {name: metrics[name] for name in (JUDGED_BY, "recall_at_5")})
+        announce(f"tuning: {_in_words(settings)} has R@5 {metrics['recall_at_5']:.1f} on an inner fold")
+        return metrics[JUDGED_BY]
+
+    chosen: Record = {SETTING: VALUES[0]}
+    best = measure(chosen)
+    if "image" in config.inputs and len(config.inputs) > 1 and measure(chosen | IGNORING) > best:
+        chosen |= IGNORING
+    else:
+        for value in VALUES[1:]:
+            found = measure({SETTING: value})
+            if found <= best:
+                break
+            chosen, best = {SETTING: value}, found
+    announce(f"tuning: chose {_in_words(chosen)}")
+    return chosen | {"tried": tried, "seconds": round(time.perf_counter() - started, 1)}
+
+
+def _in_words(settings: Record) -> str:
+    return f"{SETTING} {settings[SETTING]}{' without pre-action images' if _ignores(settings) else ''}"
+
+
+def _ignores(settings: Record) -> bool:
+    return settings.items() >= IGNORING.items()
 
 
 def apply_tuning(config: TrainingConfig, record: Record | None) -> TrainingConfig:
-    """The same settings with the chosen value, if one was chosen."""
-    return config if record is None else replace(config, model={**config.model, SETTING: record[SETTING]})
+    """The same settings with the chosen ones, if any were chosen; what ignores images has no use for mixed ones."""
+    if record is None:
+        return config
+    chosen = {name: record[name] for name in (SETTING, *IGNORING) if name in record}
+    mixed_share = 0.0 if _ignores(chosen) else config.mixed_share
+    return replace(config, model=config.model | chosen, mixed_share=mixed_share)
 
 
 def settings_of_run(config: TrainingConfig) -> dict[str, Any]:

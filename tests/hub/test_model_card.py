@@ -217,6 +217,8 @@ def test_the_card_speaks_of_what_is_not_the_papers():
     assert 'contexts=[{"modifier": ["薄く"], "destination": ["ボウル"]}]' in other
     assert "| loss | contrastive over the mini-batch, not the paper's, temperature 0.05 |" in other
     assert "context" not in text_of(small_config(**settings))
+    ignoring = "| picture from before the action | ignored: "
+    assert ignoring in text_of(small_config(**settings, image_dropout=1.0)) and ignoring not in other
 
 
 def test_the_code_is_code_whatever_the_words_are():

@@ -71,6 +71,7 @@ def test_a_backbone_without_one_feature_vector_is_refused():
         ({"backbone": "hf-hub:timm/resnet18.a1_in1k"}, r"nearest: resnet18\.a1_in1k"),
         ({"backbone": ""}, "nearest: none"),
         ({"architecture": "residual", "dropout": 1.0}, "share of at least 0 and less than 1, found 1.0"),
+        ({"architecture": "residual", "image_dropout": 1.1}, "share from 0 to 1, found 1.1"),
         ({"architecture": "residual", "hidden_dim": 0}, "field 'hidden_dim'"),
         (
             {"architecture": "residual", "image_dropout": 0.5, "use_action": False, "use_object": False},

@@ -148,6 +148,19 @@ def test_some_images_are_missing_while_training_and_none_afterwards():
     torch.testing.assert_close(query(model, batch, pre_mask=torch.tensor([False, True, True, False, True])), without)
 
 
+def test_a_model_that_never_saw_an_image_ignores_them_in_use_and_draws_nothing():
+    model, batch = residual_model(image_dropout=1.0, shared_map=True), random_batch() | {"pre_mask": None}
+    without = query(model, batch, pre_mask=torch.zeros(5, dtype=torch.bool))
+    state = torch.get_rng_state()
+    assert torch.equal(query(model, batch), without)
+    assert torch.equal(torch.get_rng_state(), state)
+    model.train()
+    torch.testing.assert_close(query(model, batch), without)
+    model(**batch).loss.backward()
+    unused = [name for name, weight in model.named_parameters() if weight.requires_grad and weight.grad is None]
+    assert not unused, "several processes wait for the gradient of every weight"
+
+
 def test_in_training_a_fixed_share_of_the_queries_has_an_image():
     model, batch = residual_model(image_dropout=0.4, shared_map=True), random_batch() | {"pre_mask": None}
     full, without = query(model, batch), query(model, batch, pre_mask=torch.zeros(5, dtype=torch.bool))

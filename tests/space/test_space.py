@@ -97,6 +97,17 @@ def test_special_tokens_are_no_words(model):
     ],
 )
 def test_words_alone_are_answered_with_what_the_model_was_trained_for(app, config, said):
+    note = note_of(app, config, None)
+    assert "only the words" in note and said in note
+
+
+@pytest.mark.parametrize(("share", "is_ignored"), [(0.5, False), (1.0, True)])
+def test_a_model_that_ignores_pictures_says_so(app, share, is_ignored):
+    assert ("It ignores the picture" in note_of(app, {"image_dropout": share}, "before.jpg")) == is_ignored
+
+
+def note_of(app, config, image):
+    """What the page says below an answer of a model with this config."""
     found = {"action": "切", "objects": ["トマト"], "title": "salad", "instruction": "", "score": 0.5}
     found |= {"recipe_id": "r1", "frame": 1, "image": Image.new("RGB", (8, 8))}
 
@@ -107,10 +118,10 @@ def test_words_alone_are_answered_with_what_the_model_was_trained_for(app, confi
         def __call__(self, query, k):
             return [found][:k]
 
-    gallery, _, note = app.answer(
-        app.Model("small", Pipe()), {"action": "切", "object": "トマト", "image": None}, 5, None
-    )
-    assert len(gallery) == 1 and "only the words" in note and said in note
+    query = {"action": "切", "object": "トマト", "image": image}
+    gallery, _, note = app.answer(app.Model("small", Pipe()), query, 5, None)
+    assert len(gallery) == 1
+    return note
 
 
 # What is wrong is shown on the page.

@@ -7,7 +7,7 @@ import pytest
 from recipeflow.errors import UsageError
 from recipeflow.training.runs import prepare_run, tune_run
 from recipeflow.training.settings import get_preset
-from recipeflow.training.tuning import SETTING, VALUES, apply_tuning, keep_tuning, tune
+from recipeflow.training.tuning import IGNORING, SETTING, VALUES, apply_tuning, keep_tuning, tune
 from tests.pairs.pairing import OFFLINE, make_pairs
 
 BEST = get_preset("best", tune=True, epochs=1)
@@ -19,7 +19,9 @@ def figures(*values: float):
     asked, found = [], iter(values)
 
     def attempt(config):
-        asked.append(config.model[SETTING])
+        ignored = IGNORING.items() <= config.model.items()
+        assert config.mixed_share == (0 if ignored else BEST.with_inputs(config.inputs).mixed_share)
+        asked.append((config.model[SETTING], ignored))
         value = next(found)
         return {"mean_reciprocal_rank": value, "recall_at_5": 100 * value}
 
@@ -33,19 +35,38 @@ def test_the_first_value_is_that_of_the_preset():
 @pytest.mark.parametrize(
     ("found", "tried", "chosen"),
     [
-        ((0.5, 0.4), 2, 0),  # the first is best: nothing higher than the second is tried
-        ((0.5, 0.5), 2, 0),
-        ((0.5, 0.6, 0.55), 3, 1),
-        ((0.5, 0.6, 0.7), 3, 2),
+        ((0.5, 0.3, 0.4), 2, 0),  # the first is best: nothing higher than the second is tried
+        ((0.5, 0.5, 0.5), 2, 0),
+        ((0.5, 0.3, 0.6, 0.55), 3, 1),
+        ((0.5, 0.3, 0.6, 0.7), 3, 2),
     ],
 )
 def test_values_are_tried_from_the_lowest_while_they_get_better(found, tried, chosen):
     attempt, asked = figures(*found)
     record = tune(BEST, attempt)
-    assert asked == list(VALUES[:tried])
-    assert record[SETTING] == VALUES[chosen] == apply_tuning(BEST, record).model[SETTING]
+    first, *others = VALUES[:tried]
+    assert asked == [(first, False), (first, True), *((value, False) for value in others)]
+    assert record[SETTING] == VALUES[chosen] and not IGNORING.keys() & record.keys()
+    assert apply_tuning(BEST, record) == replace(BEST, model=BEST.model | {SETTING: VALUES[chosen]})
     assert [one["recall_at_5"] for one in record["tried"]] == [100 * value for value in found]
     assert record["seconds"] >= 0
+
+
+def test_images_that_words_alone_do_better_without_are_ignored():
+    attempt, asked = figures(0.5, 0.6)
+    said: list[str] = []
+    record = tune(BEST, attempt, said.append)
+    assert asked == [(VALUES[0], False), (VALUES[0], True)], "nothing else is tried"
+    assert apply_tuning(BEST, record) == replace(BEST, model=BEST.model | IGNORING, mixed_share=0.0)
+    assert said[-1] == f"tuning: chose {SETTING} {VALUES[0]} without pre-action images"
+
+
+@pytest.mark.parametrize("inputs", [("image",), ("action", "object")])
+def test_only_a_model_of_words_and_an_image_can_ignore_images(inputs):
+    attempt, asked = figures(0.5, 0.4)
+    config = BEST.with_inputs(inputs)
+    record = tune(config, attempt)
+    assert len(asked) == 2 and apply_tuning(config, record) == config
 
 
 def test_a_run_that_starts_again_keeps_its_choice_and_another_one_does_not(tmp_path):
