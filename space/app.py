@@ -39,7 +39,7 @@ EXAMPLES, LOOKED_AT = 12, 3000
 NO_PICTURE = "Asked without a picture: it uses only the words, "
 TRAINED_SO = "as it did for {share:.0%} of the queries in training."
 NOT_TRAINED_SO = "but it may always have had a picture in training."
-IGNORED = " It ignores the picture: in training, words alone did better."
+IGNORED = " It ignores the picture, because it was trained on words alone."
 NO_CONTEXT = " It was trained with more words of the recipe, which this page does not provide."
 HEADING = """# What will it look like?
 Choose a cooking verb and an object, add a picture from **before**, and see which pictures from **after** it

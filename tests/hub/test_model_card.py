@@ -217,8 +217,10 @@ def test_the_card_speaks_of_what_is_not_the_papers():
     assert 'contexts=[{"modifier": ["薄く"], "destination": ["ボウル"]}]' in other
     assert "| loss | contrastive over the mini-batch, not the paper's, temperature 0.05 |" in other
     assert "context" not in text_of(small_config(**settings))
-    ignoring = "| picture from before the action | ignored: "
-    assert ignoring in text_of(small_config(**settings, image_dropout=1.0)) and ignoring not in other
+    ignoring = "| picture from before the action | ignored: the model was trained on words alone"
+    assert f"{ignoring} |" in text_of(small_config(**settings, image_dropout=1.0)) and ignoring not in other
+    tuned = text_of(small_config(**settings, image_dropout=1.0, tuning={"image_dropout": 1.0}))
+    assert f"{ignoring}, which did better on a fold" in tuned
 
 
 def test_the_code_is_code_whatever_the_words_are():

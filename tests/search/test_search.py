@@ -426,6 +426,20 @@ def test_what_no_candidate_shows_is_said(calibrated, tmp_path):
     assert "absent" not in Retriever.from_pretrained(calibrated).search("切", "卵", k=1)[0]
 
 
+def test_a_model_that_ignores_pictures_says_so_and_answers_as_without(table, picture, tmp_path):
+    picture.save(tmp_path / "before.png")
+    for share, said in ((1.0, True), (0.5, False)):
+        folder = tmp_path / str(share)
+        model, processor = table.make_model(**RESIDUAL | {"image_dropout": share})
+        model.save_pretrained(folder, processor=processor)
+        Retriever.build(model, processor, table.folder, weights=table.weights, cache=table.cache).save(folder)
+        asked = ["search", "--model", str(folder), "--action", "切", "--object", "卵"]
+        without = CliRunner().invoke(app, asked)
+        found = CliRunner().invoke(app, [*asked, "--image", str(tmp_path / "before.png")])
+        assert ("ignores the picture" in found.stderr) == (found.stdout == without.stdout) == said
+        assert "ignores" not in without.stderr
+
+
 def test_kinds_of_queries():
     assert query_kinds(["action", "object"]) == query_kinds(["image"]) == [()]
     assert query_kinds(["action", "image"]) == [(), ("image",)]
