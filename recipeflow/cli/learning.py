@@ -19,6 +19,7 @@ from recipeflow.cli.shared import (
     MeanViewsOption,
     RayOption,
     WeightsOption,
+    WorkersOption,
     announce,
     errors,
     joined,
@@ -332,9 +333,7 @@ def experiment(
     inner: Annotated[
         bool, typer.Option("--inner", help="Leave each fold out and test on the next one, to choose settings.")
     ] = False,
-    workers: Annotated[
-        int | None, typer.Option(help="Number of processes; one per core or GPU by default.", min=1)
-    ] = None,
+    workers: WorkersOption = None,
     ray: RayOption = None,
     backbone: BackboneOption = OFFLINE_BACKBONE,
     weights: WeightsOption = OFFLINE_WEIGHTS,

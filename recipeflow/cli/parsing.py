@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from recipeflow.cli.data import ReleaseArgument
 from recipeflow.cli.help_pages import App
-from recipeflow.cli.shared import announce, errors, output, quiet_in_pipes, resumable
+from recipeflow.cli.shared import WorkersOption, announce, errors, output, quiet_in_pipes, resumable
 from recipeflow.errors import UsageError
 from recipeflow.training.saved_model import DEFAULT_MODEL
 
@@ -36,7 +36,7 @@ def train(
         int | None, typer.Option(help="Hold out this fold and test on it; by default, train on all.")
     ] = None,
     test: TestOption = None,
-    preset: PresetOption = "fast",
+    preset: PresetOption = "best",
     seed: Annotated[int, typer.Option(help="Seed for initial weights, batches and dropout.")] = 0,
     recipes: Annotated[int | None, typer.Option(help="Train on only this many recipes.", min=1)] = None,
     epochs: EpochsOption = None,
@@ -154,13 +154,14 @@ def experiment(
     release: ReleaseArgument,
     out: Annotated[Path, typer.Option(help="The experiment's folder.")] = Path("parser-experiment"),
     encoder: EncoderOption = "scratch",
-    preset: PresetOption = "fast",
+    preset: PresetOption = "best",
     test: TestOption = None,
     folds: Annotated[str, typer.Option(help="Which folds, such as 0,1,2; all ten by default.")] = "",
     seeds: Annotated[int, typer.Option(help="How many seeds, from 0.", min=1)] = 1,
     recipes: Annotated[str, typer.Option(help="Train also on only so many recipes, such as 60,120.")] = "",
     epochs: EpochsOption = None,
     mixed_precision: PrecisionOption = None,
+    workers: WorkersOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Measure parsers on ten folds, or on a test release.
@@ -183,8 +184,9 @@ def experiment(
 
     quiet_in_pipes()
     plan = ParserExperiment(release, config, encoder, preset, test)
+    asked: dict[str, Any] = {"folds": numbers, "seeds": range(seeds), "recipes": [*fewer, None]}
     with resumable(f"finished runs are kept in {out}: run the same command again to resume"):
-        results = run_parser_experiment(plan, out, folds=numbers, seeds=range(seeds), recipes=[*fewer, None])
+        results = run_parser_experiment(plan, out, **asked, workers=workers, announce=announce)
     if as_json:
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
     else:

@@ -114,6 +114,7 @@ DeviceOption = Annotated[
         show_default=False,
     ),
 ]
+WorkersOption = Annotated[int | None, typer.Option(help="Number of processes; one per core or GPU by default.", min=1)]
 RayOption = Annotated[
     str | None,
     typer.Option(

@@ -6,7 +6,6 @@ thread each, which is faster than many threads on such small matrices, and a fin
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
@@ -30,10 +29,10 @@ from recipeflow.experiment.paper import PAPER_ROWS, ROWS, parse_rows
 from recipeflow.experiment.plots import draw_plots
 from recipeflow.experiment.report.page import write_report
 from recipeflow.experiment.results import RESULTS, results_page
-from recipeflow.experiment.workers import VISIBLE, run_in_workers, usable_gpus
+from recipeflow.experiment.workers import run_in_workers, share_machine
 from recipeflow.features.compute import FeatureTable, compute_features, weights_origin
 from recipeflow.files import cache_folder, write_aside, write_json
-from recipeflow.machines.processes import available_cores, refuse_launch
+from recipeflow.machines.processes import refuse_launch
 from recipeflow.machines.ray_cluster import RayCluster
 from recipeflow.pairs.loading import Pairs
 from recipeflow.pairs.mapped import open_pairs
@@ -209,8 +208,7 @@ def _run_all(
     if cluster is not None:
         yield from cluster.run(partial(run_job, experiment), ordered)
         return
-    gpus = usable_gpus(os.environ.get(VISIBLE), torch.cuda.device_count())
-    workers = min(len(jobs), workers or len(gpus) or available_cores())
+    workers, gpus = share_machine(len(jobs), workers)
     if workers > 1:
         yield from run_in_workers(partial(run_job, experiment), ordered, workers, gpus)
         return

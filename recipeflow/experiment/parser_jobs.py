@@ -5,16 +5,22 @@ A job trains one parser and tests it; a finished one is never run again.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from recipeflow.experiment.answers import JOBS
 from recipeflow.experiment.folder import Job, read_result, refuse_others, write_result
 from recipeflow.experiment.results import RESULTS
+from recipeflow.experiment.workers import run_in_workers, share_machine
 from recipeflow.files import write_aside, write_json
 from recipeflow.machines.processes import refuse_launch
 from recipeflow.parser.evaluation import FIGURES, WHERE
@@ -46,6 +52,10 @@ class ParserExperiment:
     encoder: str
     preset: str
     test: Path | None = None
+
+    def read(self) -> tuple[ExampleSet, ExampleSet | None]:
+        """The recipes to train on, and those to test on."""
+        return read_examples(self.release), None if self.test is None else read_examples(self.test)
 
     def settings(self, data: ExampleSet, test: ExampleSet | None) -> dict[str, Any]:
         """What a result depends on."""
@@ -80,6 +90,8 @@ def run_parser_experiment(
     folds: Sequence[int],
     seeds: Sequence[int] = (0,),
     recipes: Sequence[int | None] = (None,),
+    workers: int | None = None,
+    announce: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Run every job without a result and write ``results.json``, with these jobs.
 
@@ -89,6 +101,8 @@ def run_parser_experiment(
         folds: Which folds; ignored if the plan has a release to test on.
         seeds: Which seeds.
         recipes: Numbers of recipes to train on; ``None`` is all of them.
+        workers: How many parsers are trained at a time, each on one core or GPU; as many as there are, if not given.
+        announce: Gets a line on what is going to be trained.
 
     Raises:
         OutputExistsError: If the folder has results of other settings; none of them is changed.
@@ -99,14 +113,18 @@ def run_parser_experiment(
     claim = ClaimedFolder(out, PARSER_EXPERIMENT)
     claim.take()
     try:
-        data, test = read_examples(plan.release), None if plan.test is None else read_examples(plan.test)
+        data, test = plan.read()
         settings = plan.settings(data, test)
         refuse_others(out, settings)
         tested = folds if test is None else [None]
         jobs = [ParserJob.make(s, number, fold) for number in recipes for s in seeds for fold in tested]
         waiting = [job for job in jobs if read_result(out, job, settings) is None]
-        for job, result in progress_bar(_run_jobs(plan, waiting, data, test), len(waiting), "training parsers"):
-            write_result(out, job, settings, result)
+        workers, gpus = share_machine(len(waiting), workers)
+        if waiting:
+            announce(f"{len(waiting)} of {len(jobs)} parsers to train, {workers} at a time")
+        with closing(_run_all(plan, waiting, data, test, workers, gpus)) as finished:
+            for job, result in progress_bar(finished, len(waiting), "training parsers"):
+                write_result(out, job, settings, result)
         results = collect_results(out, jobs, settings)
         write_json(out / RESULTS, results)
         write_aside(out / "results.md", "\n".join(table.markdown() for table in result_tables(results)))
@@ -115,11 +133,33 @@ def run_parser_experiment(
         claim.release()
 
 
-def _run_jobs(
-    plan: ParserExperiment, jobs: Iterable[ParserJob], data: ExampleSet, test: ExampleSet | None
-) -> Iterator[tuple[ParserJob, dict[str, Any]]]:
-    for job in jobs:
-        yield job, run_job(plan, job, data, test)
+def _run_all(
+    plan: ParserExperiment,
+    jobs: Sequence[ParserJob],
+    data: ExampleSet,
+    test: ExampleSet | None,
+    workers: int,
+    gpus: Sequence[str],
+) -> Generator[tuple[ParserJob, dict[str, Any]]]:
+    """The jobs and their results as they finish, those with most recipes first."""
+    ordered = sorted(jobs, key=lambda job: -(job.recipes or math.inf))
+    if workers > 1:
+        yield from run_in_workers(partial(_run_in_worker, plan), ordered, workers, gpus)
+    else:
+        yield from ((job, run_job(plan, job, data, test)) for job in ordered)
+
+
+_read_data: tuple[ExampleSet, ExampleSet | None] | None = None
+"""Of a worker process, which reads the recipes once for all its jobs."""
+
+
+def _run_in_worker(plan: ParserExperiment, job: ParserJob) -> dict[str, Any]:
+    """Run a job in a worker process, on one thread."""
+    global _read_data
+    if _read_data is None:
+        torch.set_num_threads(1)
+        _read_data = plan.read()
+    return run_job(plan, job, *_read_data)
 
 
 def run_job(plan: ParserExperiment, job: ParserJob, data: ExampleSet, test: ExampleSet | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from recipeflow.errors import WorkerDiedError
-from recipeflow.machines.processes import dropping_work, follow_parent, no_interrupts
+from recipeflow.machines.processes import available_cores, dropping_work, follow_parent, no_interrupts
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
@@ -43,6 +43,14 @@ def usable_gpus(visible: str | None, count: int) -> list[str]:
     names = [name.strip() for name in visible.split(",")]
     parts = [name for name in names if name.startswith("MIG-")]
     return parts or names[:count]
+
+
+def share_machine(jobs: int, workers: int | None = None) -> tuple[int, list[str]]:
+    """How many workers so many jobs get, if not told: one per GPU or else per core; and the GPUs that they share."""
+    import torch  # not above: a worker gets its environment first
+
+    gpus = usable_gpus(os.environ.get(VISIBLE), torch.cuda.device_count())
+    return min(jobs, workers or len(gpus) or available_cores()), gpus
 
 
 def worker_environment(number: int, gpus: Sequence[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """``vrf parse`` and ``vrf parser`` as typed: text and releases in, ordinary releases out."""
 
 import json
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -154,8 +155,26 @@ def test_training_and_experiments_are_resumed_from_the_command_line(recipes, tmp
     assert len(files) == 2 and "± standard deviation" in (tmp_path / "e" / "results.md").read_text(encoding="utf-8")
     assert json.loads(run(*plan, "--json")) == first
     assert files == {path: path.stat().st_mtime_ns for path in (tmp_path / "e" / "jobs").rglob("*.json")}
-    other = vrf(*plan, "--preset", "best")
+    other = vrf(*plan, "--preset", "fast")
     assert other.code == 1 and "same settings" in other.stderr
+
+
+def test_parsers_that_are_trained_side_by_side_are_those_of_one_after_the_other(recipes, tmp_path):
+    plan = ("parser", "experiment", recipes, "--folds", "0,1", "--recipes", "3", "--epochs", "1", "--preset", "fast")
+    together = vrf(*plan, "--workers", "2", "--out", tmp_path / "together")
+    assert together.code == 0 and "4 of 4 parsers to train, 2 at a time" in together.stderr
+    one = vrf(*plan, "--workers", "1", "--out", tmp_path / "one")
+    assert one.code == 0 and "4 of 4 parsers to train, 1 at a time" in one.stderr
+    assert scores_in(tmp_path / "together") == scores_in(tmp_path / "one")
+    assert "parsers to train" not in vrf(*plan, "--out", tmp_path / "one").stderr
+
+
+def scores_in(folder: Path) -> dict:
+    """Every result of an experiment but its time."""
+    results = {path.relative_to(folder): json.loads(path.read_text()) for path in folder.glob("jobs/*/*.json")}
+    return {
+        path: {name: value for name, value in found.items() if name != "seconds"} for path, found in results.items()
+    }
 
 
 @pytest.mark.parametrize(
