@@ -435,6 +435,16 @@ class VRFConfig(PreTrainedConfig):
         return [*self.inputs, *(["context"] if self.context != "none" else [])]
 
     @property
+    def ignores_image(self) -> bool:
+        """Whether a query may have an image, but the model has learnt from words alone."""
+        return self.image_dropout == 1
+
+    @property
+    def read_parts(self) -> list[str]:
+        """The parts of a query that the model reads: all but an image that it ignores."""
+        return [name for name in self.query_parts if name != "image" or not self.ignores_image]
+
+    @property
     def feature_dim(self) -> int:
         """Width of an image's feature, the paper's d_i, known without any weights."""
         return _feature_dim(self.backbone, self.image_features)

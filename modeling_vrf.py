@@ -652,14 +652,14 @@ class VRFModel(VRFPreTrainedModel):
         known = next(tensor for tensor in rows.values() if tensor is not None)
         context = self._encode_context(context_ids, context_roles, known)
         _check_rows(**rows, context_ids=context.get("context_roles"))
-        dropped = self.config.image_dropout if self.training or self.config.image_dropout == 1 else 0.0
-        if features is None or not dropped:
+        if features is not None and self.config.ignores_image and not self.training:
+            pre_mask = torch.zeros_like(features[:, 0], dtype=torch.bool)
+        if features is None or not (self.training and self.config.image_dropout):
             return self.query_encoder(h_action, h_object, features, pre_mask, **context, **self._shown(features))
         # Which rows keep their image is drawn first, so that those of the others cost nothing; how many is fixed, as
         # a GPU would have to wait for a number that is drawn.
-        kept = len(features) - round(dropped * len(features))
-        draw = torch.randperm if self.training else torch.arange  # in use all are dropped, and nothing is drawn
-        pictured = draw(len(features), device=features.device)[:kept]
+        kept = len(features) - round(self.config.image_dropout * len(features))
+        pictured = torch.randperm(len(features), device=features.device)[:kept]
         features, pre_mask = features[pictured], None if pre_mask is None else pre_mask[pictured]
         shown = self._shown(features)
         return self.query_encoder(h_action, h_object, features, pre_mask, **context, **shown, pictured=pictured)

@@ -21,13 +21,13 @@ from transformers import BatchFeature, PreTrainedTokenizerFast, ProcessorMixin, 
 try:
     from .configuration_vrf import CONTEXT_ROLES, check_backbone
     from .vocabulary_hub import PAD, UNKNOWN, train_vocabulary
-    from .words_vrf import JAPANESE, KANJI, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
+    from .words_vrf import JAPANESE, KANA, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 except ImportError:
     if __package__:  # inside a package the siblings exist: the error is a real one
         raise
     from configuration_vrf import CONTEXT_ROLES, check_backbone
     from vocabulary_hub import PAD, UNKNOWN, train_vocabulary
-    from words_vrf import JAPANESE, KANJI, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
+    from words_vrf import JAPANESE, KANA, Forms, UnknownWordsWarning, WordFinder, describe_missed, describe_words
 
 CLOSER = 0.8
 """The share of width and height that a closer view shows."""
@@ -229,7 +229,7 @@ class VRFProcessor(ProcessorMixin):
         """
         found = self._finder.find(word)
         parts = [] if found or not JAPANESE.search(word) else self.split_phrase(word)
-        if len(found) == 1 or (parts and all(len(part) > 1 or KANJI.search(part) for part in parts)):
+        if len(found) == 1 or (parts and not any(KANA.fullmatch(part) for part in parts)):
             return self.tokenizer.convert_tokens_to_ids(found or parts)
         missed[word] = found
         return [self.tokenizer.unk_token_id]

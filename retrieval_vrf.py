@@ -94,7 +94,7 @@ def optional_parts(parts: Sequence[str]) -> list[str]:
     """Which parts of a query may be missing: a picture if there are words, and always the context.
 
     Args:
-        parts: The parts of a model's queries, `model.config.query_parts`.
+        parts: The parts of a query that a model reads, `model.config.read_parts`.
     """
     has_words = "action" in parts or "object" in parts
     return [name for name in parts if name == "context" or (name == "image" and has_words)]
@@ -607,8 +607,8 @@ class PostActionRetrievalPipeline(Pipeline):
         inputs = self.processor(
             lists.get("actions"), lists.get("objects"), lists.get("pre_images"), contexts=lists.get("contexts")
         )
-        kinds = query_kinds(config.query_parts)
-        inputs[KIND] = torch.tensor([kinds.index(kind_of(query, config.query_parts))])
+        kinds = query_kinds(config.read_parts)
+        inputs[KIND] = torch.tensor([kinds.index(kind_of(query, config.read_parts))])
         inputs[NAMES] = torch.from_numpy(name_codes([query], self.processor))
         return inputs
 
@@ -627,7 +627,7 @@ class PostActionRetrievalPipeline(Pipeline):
         A calibrated model adds its `confidence` in each, whether it is `sure` of the first, and how likely the right
         one is `absent`.
         """
-        kind = query_kinds(self.model.config.query_parts)[int(outputs[KIND])]
+        kind = query_kinds(self.model.config.read_parts)[int(outputs[KIND])]
         queries, names = (outputs[name].numpy() for name in ("query_embeds", NAMES))
         return self.index.nearest(queries, top_k, min_confidence, [kind], names)[0]
 

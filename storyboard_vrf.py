@@ -281,7 +281,7 @@ def _make_questions(
 
 def _temperature(query: Mapping[str, Any], model: VRFModel, index: VRFIndex) -> float:
     if index.calibration is not None:
-        return index.calibration.scale(kind_of(query, model.config.query_parts)).temperature
+        return index.calibration.scale(kind_of(query, model.config.read_parts)).temperature
     return model.config.expected_temperature
 
 
@@ -307,7 +307,7 @@ def _make_panels(
     chances, rows = imagined.chances.topk(min(k, len(index)))
     shown = rows.unique().tolist()
     records = dict(zip(shown, index.read(shown), strict=True))
-    parts = model.config.query_parts
+    parts = model.config.read_parts
     kinds = [
         kind_of({**query, "image": has or None}, parts)
         for query, has in zip(queries, imagined.has_picture.tolist(), strict=True)

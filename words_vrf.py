@@ -23,6 +23,7 @@ TABLES = ("forms", "readings", "inflected")
 """From the most to the least certain: the dictionary form of a stem (切: 切る), how a word is read (切: きる), and the
 dictionary form of what is inflected already (切り: 切る)."""
 
+KANA = re.compile(r"[\u3041-\u30ff]")
 KANJI = re.compile(r"[\u3400-\u9fff々]")
 JAPANESE = re.compile(r"[\u3041-\u30ff\u3400-\u9fff々]")
 HIRAGANA = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}  # from katakana

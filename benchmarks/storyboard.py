@@ -61,7 +61,7 @@ def make_retriever(folder: Path, recipes: int, script: Script) -> Retriever:
     )
     model = VRFModel.from_backbone(config, OFFLINE_WEIGHTS).eval()
     retriever = Retriever.build(model, processor, folder / "vrf", cache=folder / "cache")
-    scales = dict.fromkeys(query_kinds(config.query_parts), VRFScale(0.05, 0.5))
+    scales = dict.fromkeys(query_kinds(config.read_parts), VRFScale(0.05, 0.5))
     retriever.index.calibration = VRFCalibration(scales, retriever.index.about["weights"], {})
     return retriever
 

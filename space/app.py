@@ -273,7 +273,7 @@ def answer(model: Model, query: dict[str, str | None], count: int, own: tuple[st
         gallery.append((row["image"].convert("RGB"), f"{mark}{rank}. {row['action']}"))
         table.append([f"{mark}{rank}", f"{row['score']:.3f}", row["action"], things, recipe, row["instruction"]])
     note = without_picture(model) if missing else f"The {len(rows)} nearest of {len(model.pipe.index)} pictures."
-    if "image" in given and getattr(model.pipe.model.config, "image_dropout", 0) == 1:
+    if "image" in given and getattr(model.pipe.model.config, "ignores_image", False):
         note += IGNORED
     if getattr(model.pipe.model.config, "context", "none") != "none":
         note += NO_CONTEXT

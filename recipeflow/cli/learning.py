@@ -45,7 +45,7 @@ TuneOption = Annotated[
     typer.Option(
         "--tune",
         help="First choose for this dataset, on folds that are not tested, the feature dropout of preset best, "
-        "and whether it uses pre-action images at all.",
+        "and whether the model uses pre-action images at all.",
     ),
 ]
 

@@ -279,7 +279,7 @@ def search(
         typer.echo(json.dumps(about, ensure_ascii=False, indent=2, default=str))
     else:
         _print_answers(rows, len(retriever.index))
-    if image is not None and retriever.model.config.image_dropout == 1:
+    if image is not None and retriever.model.config.ignores_image:
         _announce("note: this model ignores the picture, because it was trained on words alone")
     if missed:
         named = [f"{word} ({' or '.join(found)}?)" if found else word for word, found in missed.items()]

@@ -69,6 +69,7 @@ def results_notes(results: Results) -> str:
         f"{candidates:.0f} on average; the right answer to a query is its own image. "
         + common_note(results)
         + _unseen_note(results)
+        + _ignoring_note(results)
         + _source_note(results["source"])
     ).strip()
 
@@ -93,6 +94,17 @@ def _unseen_note(results: Results) -> str:
         for row in results["rows"]
         if row.get("unseen")
     )
+
+
+def _ignoring_note(results: Results) -> str:
+    """A row of words and image may have models that were tuned to read words alone."""
+    notes = []
+    for row in results["rows"]:
+        records = (row.get("tuning") or {}).values()
+        if ignoring := sum(record.get("image_dropout") == 1 for record in records):
+            some = f"{ignoring} of {len(records)} folds"
+            notes.append(f"On {some}, models of {row['title']} ignore the image, which tuning chose. ")
+    return "".join(notes)
 
 
 def _source_note(source: str | None) -> str:

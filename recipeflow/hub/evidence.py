@@ -16,6 +16,7 @@ from recipeflow.dataset.card import SOURCES
 from recipeflow.errors import ModelFolderError
 from recipeflow.training.saved_model import HISTORY, SETTINGS
 from recipeflow.training.settings import CHECKPOINTING
+from recipeflow.training.tuning import leave_out_choice
 
 WITHOUT_EFFECT = ("evaluate_every", *CHECKPOINTING)
 """Settings of a run that do not change its model."""
@@ -94,6 +95,8 @@ def _find_like(results: Any, config: VRFConfig, training: Mapping[str, Any], pat
         message = f"expected the results.json of `vrf experiment`, found another file in {path}; pass that file"
         raise ModelFolderError(message) from error
     ours = {"backbone": config.backbone, "margin": config.margin, "negatives": config.negatives, **training}
+    if ours.get("tune") and theirs.get("tune"):
+        ours, theirs = leave_out_choice(ours), leave_out_choice(theirs)
     compared = (ours.keys() & theirs.keys()) - {"seed", *WITHOUT_EFFECT}
     differing = [name for name in sorted(compared) if ours[name] != theirs[name]]
     found = [f"{name} {theirs[name]} and not {ours[name]}" for name in differing]

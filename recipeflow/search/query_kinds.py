@@ -49,8 +49,8 @@ def ask_by_kind(model: VRFModel, processor: VRFProcessor, pairs: Pairs, folds: S
     data = read_features(model, data)
     names = Names(pairs, data.candidates)
     asked = {}
-    for kind in query_kinds(config.query_parts):
-        has_parts = _has_parts(pairs, rows, set(config.query_parts) - set(kind), config.context)
+    for kind in query_kinds(config.read_parts):
+        has_parts = _has_parts(pairs, rows, set(config.read_parts) - set(kind), config.context)
         queries, candidates = (side.float().cpu() for side in embed_set(model, leave_out(data, kind)))
         chosen, found = rows[has_parts], Queries(queries, candidates, data.targets).select(has_parts)
         evidence = names.collect(found, chosen, config.inputs) if names.known else None

@@ -166,7 +166,7 @@ class Retriever:
             inputs = arrange_queries(queries, self.model.config)
             images = inputs.pop("pre_images", None)
             embeds = self.model.encode_queries(**inputs, images=images, processor=self.processor)
-            kinds = [kind_of(query, self.model.config.query_parts) for query in queries]
+            kinds = [kind_of(query, self.model.config.read_parts) for query in queries]
             found = self.index.nearest(embeds.numpy(), k, min_confidence, kinds, name_codes(queries, self.processor))
         except (ValueError, TypeError, OSError) as error:
             raise QueryError(str(error)) from error

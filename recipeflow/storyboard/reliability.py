@@ -76,7 +76,7 @@ def show_panels(
     images = pairs.images.post[pairs.rows((), range(FOLDS))].unique()
     candidates = embed_candidates(model, features_of_images(model, pairs, images), images)
     lost = frozenset(number for number, query in enumerate(chains.queries) if unknown_words(query, processor))
-    parts = model.config.query_parts
+    parts = model.config.read_parts
     temperatures = [
         [scales[kind_of({**query, "image": image}, parts)].temperature for image in (True, None)]
         for query in chains.queries

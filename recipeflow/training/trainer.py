@@ -154,7 +154,7 @@ class VRFTrainer(TrainingLoop[tuple[PairBatch, torch.Tensor]]):
         words = [trained[WORD_VECTORS]] if config.word_rate != 1 and WORD_VECTORS in trained else []
         apart = {id(weight) for weight in [*backbone, *words]}
         new = [weight for weight in trained.values() if id(weight) not in apart]
-        groups = [(new, 1.0), (words, config.word_rate), (backbone, config.backbone_rate)]
+        groups = [(new, 1.0), (backbone, config.backbone_rate), (words, config.word_rate)]
         return [{"params": weights, "lr": config.learning_rate * rate} for weights, rate in groups if weights]
 
     def load_epoch(self, epoch: int, done: int) -> Iterator[tuple[PairBatch, torch.Tensor]]:

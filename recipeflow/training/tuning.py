@@ -26,6 +26,9 @@ SETTING, VALUES = "feature_dropout", (0.4, 0.55, 0.7)
 IGNORING = {"image_dropout": 1.0}
 """Settings of a model of words and an image that ignores the image. It is tried after the first value."""
 
+MARGIN = 0.02
+"""How much better by `JUDGED_BY` words alone must be: about what chance makes of a few hundred queries."""
+
 JUDGED_BY = "mean_reciprocal_rank"
 """It depends on every rank, so that a few hundred queries tell two values apart better than a recall does."""
 
@@ -47,7 +50,7 @@ def tune(config: TrainingConfig, attempt: Attempt, announce: Callable[[str], Non
 
     chosen: Record = {SETTING: VALUES[0]}
     best = measure(chosen)
-    if "image" in config.inputs and len(config.inputs) > 1 and measure(chosen | IGNORING) > best:
+    if "image" in config.inputs and len(config.inputs) > 1 and measure(chosen | IGNORING) > best + MARGIN:
         chosen |= IGNORING
     else:
         for value in VALUES[1:]:
@@ -74,6 +77,12 @@ def apply_tuning(config: TrainingConfig, record: Record | None) -> TrainingConfi
     chosen = {name: record[name] for name in (SETTING, *IGNORING) if name in record}
     mixed_share = 0.0 if _ignores(chosen) else config.mixed_share
     return replace(config, model=config.model | chosen, mixed_share=mixed_share)
+
+
+def leave_out_choice(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of tuned training without what tuning chooses, which differs from model to model."""
+    model = {name: value for name, value in settings["model"].items() if name not in (SETTING, *IGNORING)}
+    return {**settings, "model": model, "mixed_share": None}
 
 
 def settings_of_run(config: TrainingConfig) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from recipeflow.experiment.compare import compare_experiments
 from recipeflow.experiment.folder import Job
 from recipeflow.experiment.jobs import Experiment, run_experiment
 from recipeflow.experiment.paper import parse_folds, parse_rows
-from recipeflow.experiment.results import results_notes, results_table, short_table
+from recipeflow.experiment.results import RESULTS, results_notes, results_table, short_table
 from recipeflow.kitchen import cook_release
 from recipeflow.pairs.loading import load_pairs
 from recipeflow.training.recorded_settings import record_settings
@@ -170,7 +170,8 @@ def test_one_input_alone_is_asked_without_context():
     assert PRESETS["paper"].with_inputs(("image",)).with_context("none").model == {}
 
 
-def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, out, tmp_path):
+def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, out, tmp_path, monkeypatch):
+    monkeypatch.setattr("recipeflow.training.tuning.MARGIN", -10)
     config = replace(PRESETS["best"], epochs=1, tune=True)
     best = replace(experiment, preset="best", config=config)
     results = run_experiment(best, tmp_path, rows=("image", "both"), folds=[0], workers=1)
@@ -183,11 +184,15 @@ def test_the_best_preset_is_asked_apart_where_a_picture_is_missing(experiment, o
     assert "pre-action image is missing" in (tmp_path / "results.md").read_text()
     assert best.config.image_features != experiment.config.image_features
     assert {compared.folds for compared in compare_experiments(out, tmp_path)} == {(0,)}
+    ignored = "On 1 of 1 folds, models of verb + object + image ignore the image, which tuning chose."
+    assert ignored in results_notes(results) and "ignore" not in results_notes(json.loads((out / RESULTS).read_text()))
     kept = json.loads((tmp_path / "results.json").read_text())["rows"][1]["tuning"]["0"]
     assert kept["fold"] == 1 and kept["feature_dropout"] in {one["feature_dropout"] for one in kept["tried"]}
 
 
-def test_a_tuned_run_records_its_choice_and_does_not_choose_again(experiment, tmp_path):
+@pytest.mark.parametrize("ignoring", [False, True])
+def test_a_tuned_run_records_its_choice_and_does_not_choose_again(experiment, tmp_path, monkeypatch, ignoring):
+    monkeypatch.setattr("recipeflow.training.tuning.MARGIN", -10 if ignoring else 10)
     config = replace(PRESETS["best"], epochs=1, tune=True)
     where = {"backbone": experiment.backbone, "weights": experiment.weights, "cache": experiment.cache}
     said: list[list[str]] = [[], []]
@@ -204,7 +209,9 @@ def test_a_tuned_run_records_its_choice_and_does_not_choose_again(experiment, tm
     assert (tmp_path / "run" / TUNING).read_bytes() == kept
     trainer = start_training(experiment.dataset, tmp_path / "run", config, 0, **where)
     trainer.train()
-    tuning = VRFModel.from_pretrained(tmp_path / "run" / "model").config.tuning
+    saved = VRFModel.from_pretrained(tmp_path / "run" / "model").config
+    assert saved.ignores_image == (trainer.config.mixed_share == 0) == ignoring
+    tuning = saved.tuning
     assert tuning["feature_dropout"] == trainer.config.model["feature_dropout"] == trainer.model.config.feature_dropout
     assert tuning["fold"] == 1 and tuning["seconds"] > 0
 

@@ -182,6 +182,18 @@ def test_results_of_models_that_were_trained_otherwise_are_refused(results, run)
         read_evidence(small_config(), run, results)
 
 
+def test_results_of_tuned_models_are_those_of_a_model_for_which_something_else_was_chosen(results, run):
+    found = json.loads(results.read_text())
+    settings = found["settings"]["training"] | {"tune": True, "mixed_share": 0.5, "model": {"feature_dropout": 0.4}}
+    results.write_text(json.dumps(found | {"settings": found["settings"] | {"training": settings}}))
+    chosen = {"mixed_share": 0.0, "model": {"feature_dropout": 0.55, "image_dropout": 1.0}}
+    (run / "training.json").write_text(json.dumps(TRAINING | settings | chosen))
+    assert read_evidence(small_config(), run, results).row is not None
+    (run / "training.json").write_text(json.dumps(TRAINING | settings | chosen | {"tune": False}))
+    with pytest.raises(ModelFolderError, match=r"mixed_share 0\.5 and not 0\.0"):
+        read_evidence(small_config(), run, results)
+
+
 @pytest.mark.parametrize("content", ["", "[]", '{"rows": []}', "{"])
 def test_a_file_that_holds_no_results_is_refused(tmp_path, content):
     path = tmp_path / "results.json"

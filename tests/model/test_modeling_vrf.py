@@ -530,6 +530,7 @@ KINDS = {
     "context": (RESIDUAL | {"context": "history"}, CONTEXT),
     "no context": (RESIDUAL | {"context": "history"}, {}),
     "hubs": (RESIDUAL | {"hub_groups": 6}, {}),
+    "ignoring images": (RESIDUAL | {"image_dropout": 1.0}, {}),
 }
 """Models of each kind, and what of a context their queries are given."""
 
@@ -582,7 +583,8 @@ class TestDeployment:
     @pytest.mark.parametrize(
         ("kind", "encoder"),
         [(kind, encoder) for kind in EXTREMES for encoder in (QueryEncoder, ImageEncoder)]
-        + [("no context", QueryEncoder), ("hubs", QueryEncoder), ("hubs", ImageEncoder)],
+        + [("no context", QueryEncoder), ("hubs", QueryEncoder), ("hubs", ImageEncoder)]
+        + [("ignoring images", QueryEncoder)],
     )
     def test_both_encoders_export_with_any_batch_size(self, kind, encoder):
         model, _, pixels = deployed(kind)

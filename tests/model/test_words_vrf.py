@@ -75,6 +75,13 @@ def test_a_name_written_without_spaces_is_the_words_that_it_has(processor):
             assert ids(processor, name) == [processor.tokenizer.unk_token_id]
 
 
+def test_a_word_of_one_digit_letter_or_kanji_is_a_word():
+    processor = VRFProcessor.from_phrases(["1 センチ l サイズ 葉 大根"], BACKBONE)
+    with warnings.catch_warnings(action="error"):
+        for name in ("1センチ", "Lサイズ", "大根葉"):
+            assert len(ids(processor, name)) == 2
+
+
 def test_a_warning_names_all_words_of_a_call_once(processor):
     with pytest.warns(UnknownWordsWarning) as caught:
         processor(actions=["豆腐 切る", "豆腐"], objects=["味噌", "卵"], contexts=[{"modifier": "薄く"}, {}])

@@ -440,6 +440,13 @@ def test_a_model_that_ignores_pictures_says_so_and_answers_as_without(table, pic
         assert "ignores" not in without.stderr
 
 
+def test_an_ignored_picture_makes_no_other_kind_of_query():
+    config = small_model(**RESIDUAL | {"image_dropout": 1.0, "context": "history"}).config
+    assert "image" in config.query_parts and query_kinds(config.read_parts) == [(), ("context",)]
+    words = {"action": "切", "object": "卵"}
+    assert kind_of(words, config.read_parts) == kind_of(words | {"image": "a.jpg"}, config.read_parts) == ("context",)
+
+
 def test_kinds_of_queries():
     assert query_kinds(["action", "object"]) == query_kinds(["image"]) == [()]
     assert query_kinds(["action", "image"]) == [(), ("image",)]

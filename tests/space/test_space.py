@@ -101,9 +101,11 @@ def test_words_alone_are_answered_with_what_the_model_was_trained_for(app, confi
     assert "only the words" in note and said in note
 
 
-@pytest.mark.parametrize(("share", "is_ignored"), [(0.5, False), (1.0, True)])
-def test_a_model_that_ignores_pictures_says_so(app, share, is_ignored):
-    assert ("It ignores the picture" in note_of(app, {"image_dropout": share}, "before.jpg")) == is_ignored
+@pytest.mark.parametrize(
+    ("config", "said"), [({}, False), ({"ignores_image": False}, False), ({"ignores_image": True}, True)]
+)
+def test_a_model_that_ignores_pictures_says_so(app, config, said):
+    assert ("It ignores the picture" in note_of(app, config, "before.jpg")) == said
 
 
 def note_of(app, config, image):

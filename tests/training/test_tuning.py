@@ -7,7 +7,7 @@ import pytest
 from recipeflow.errors import UsageError
 from recipeflow.training.runs import prepare_run, tune_run
 from recipeflow.training.settings import get_preset
-from recipeflow.training.tuning import IGNORING, SETTING, VALUES, apply_tuning, keep_tuning, tune
+from recipeflow.training.tuning import IGNORING, MARGIN, SETTING, VALUES, apply_tuning, keep_tuning, tune
 from tests.pairs.pairing import OFFLINE, make_pairs
 
 BEST = get_preset("best", tune=True, epochs=1)
@@ -36,6 +36,7 @@ def test_the_first_value_is_that_of_the_preset():
     ("found", "tried", "chosen"),
     [
         ((0.5, 0.3, 0.4), 2, 0),  # the first is best: nothing higher than the second is tried
+        ((0.5, 0.5 + 0.9 * MARGIN, 0.4), 2, 0),  # words alone are better by no more than chance
         ((0.5, 0.5, 0.5), 2, 0),
         ((0.5, 0.3, 0.6, 0.55), 3, 1),
         ((0.5, 0.3, 0.6, 0.7), 3, 2),
@@ -53,7 +54,7 @@ def test_values_are_tried_from_the_lowest_while_they_get_better(found, tried, ch
 
 
 def test_images_that_words_alone_do_better_without_are_ignored():
-    attempt, asked = figures(0.5, 0.6)
+    attempt, asked = figures(0.5, 0.5 + 1.1 * MARGIN)
     said: list[str] = []
     record = tune(BEST, attempt, said.append)
     assert asked == [(VALUES[0], False), (VALUES[0], True)], "nothing else is tried"
