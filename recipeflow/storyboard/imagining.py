@@ -53,7 +53,10 @@ def imagine(
     except (ValueError, OSError, TypeError) as error:
         raise StoryboardError(str(error)) from error
     kept = replace(read.recipe, flows=tuple(Flow(*flow) for flow in script.flows))
-    return Storyboard(kept, script, panels, _find_notes(script, read), retriever.glossary | read.glossary)
+    notes = _find_notes(script, read)
+    if retriever.model.config.ignores_image:
+        notes.append("the model ignores pictures: every panel is asked in words alone")
+    return Storyboard(kept, script, panels, notes, retriever.glossary | read.glossary)
 
 
 def _read(recipe: RecipeLike | Recipe | ReadRecipe, parser: Parser | None) -> ReadRecipe:

@@ -75,6 +75,18 @@ def test_own_pictures_replace_imagined_ones(retriever, tmp_path):
         imagine(SALAD, retriever, pictures={"カレー": path})
 
 
+def test_a_model_that_ignores_pictures_says_so_and_yours_change_nothing(retriever, monkeypatch, tmp_path):
+    (tmp_path / "cucumber.jpg").write_bytes(make_frame(3))
+    said = "the model ignores pictures"
+    assert not any(said in note for note in imagine(SALAD, retriever).notes)
+    monkeypatch.setattr(retriever.model.config, "image_dropout", 1.0)
+    plain = imagine(SALAD, retriever)
+    board = imagine(SALAD, retriever, pictures={"きゅうり": tmp_path / "cucumber.jpg"})
+    assert any(said in note for note in board.notes)
+    chances = [[answer["probability"] for panel in each.panels for answer in panel.answers] for each in (plain, board)]
+    assert chances[0] == chances[1]
+
+
 def test_features_of_an_older_index_are_computed(model, retriever, tmp_path):
     older = shutil.copytree(model, tmp_path / "older")
     (older / "index" / "features.npy").unlink()
