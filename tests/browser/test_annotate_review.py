@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.annotate.serving import AnnotationServer
 from tests.browser.annotating import entity, expect_saved, open_step
@@ -73,6 +73,19 @@ def test_a_word_a_flow_and_an_image_get_notes_and_a_curator_sees_them(page: Page
     expect(said).to_have_text("alice was unsure: state or\nmanner?")
     expect(page.locator('[data-entry="fg:1-0-2>1-0-5:Targ"] .note-by')).to_have_text("alice was unsure")
     expect(page.locator('[data-entry^="im:1-0-5/1-0-2"] .note-by')).to_have_text("alice was unsure (before)")
+
+
+def test_the_key_opens_guidelines_that_are_still_loading(page: Page, server: AnnotationServer):
+    waiting: list[Route] = []
+    page.route("**/api/guidelines", lambda route: waiting.append(route))
+    open_step(page, server, TEA.id, "words")
+    page.keyboard.press("g")
+    panel = page.get_by_role("complementary", name="Guidelines")
+    expect(panel).to_be_hidden()
+    waiting[0].continue_()
+    expect(panel).to_be_visible()
+    page.keyboard.press("g")
+    expect(panel).to_be_hidden()
 
 
 def test_guidelines_are_text_and_nothing_else(page: Page, server: AnnotationServer):

@@ -17,6 +17,7 @@ export class Guidelines {
   /** @param {() => void} onToggle */
   constructor(onToggle) {
     this.isOpen = false;
+    this.isWanted = localStorage.getItem(KEPT) === "open";
     this.onToggle = onToggle;
     this.text = element("div", { class: "guidelines-text", tabindex: 0, role: "document" });
     const close = element(
@@ -52,15 +53,20 @@ export class Guidelines {
     if (!drawn) return;
     replaceContent(this.text, drawn);
     this.button.hidden = false;
-    if (localStorage.getItem(KEPT) === "open") this.toggle();
+    if (this.isWanted) this.show();
   }
 
+  /** Open or close them; while they are still loading, the key counts when they are there. */
   toggle() {
-    if (this.button.hidden) return;
-    this.isOpen = !this.isOpen;
+    this.isWanted = !this.isWanted;
+    localStorage.setItem(KEPT, this.isWanted ? "open" : "closed");
+    if (!this.button.hidden) this.show();
+  }
+
+  show() {
+    this.isOpen = this.isWanted;
     this.element.hidden = !this.isOpen;
     this.button.setAttribute("aria-expanded", String(this.isOpen));
-    localStorage.setItem(KEPT, this.isOpen ? "open" : "closed");
     this.onToggle();
   }
 }
