@@ -128,6 +128,8 @@ def make_imagine(model: Any, parsers: Sequence[Any]) -> Any:
         table = [_line(panel) for panel in panels]
         unsure, unseen = sum(not panel.sure for panel in panels), len(panels) - len(gallery)
         note = f"Panels: {len(panels)}; the model is not sure of {unsure}."
+        if getattr(model.pipe.model.config, "ignores_image", False):
+            note += " It ignores pictures: every panel is asked in words alone."
         return [gallery, table, note + (f" {unseen} have no picture: see the table." if unseen else "")]
 
     return imagine

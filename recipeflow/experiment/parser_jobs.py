@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers.utils import logging
 
 from recipeflow.experiment.answers import JOBS
 from recipeflow.experiment.folder import Job, read_result, refuse_others, write_result
@@ -158,6 +159,7 @@ def _run_in_worker(plan: ParserExperiment, job: ParserJob) -> dict[str, Any]:
     global _read_data
     if _read_data is None:
         torch.set_num_threads(1)
+        logging.disable_progress_bar()  # of weights that are loaded, in the midst of the experiment's own
         _read_data = plan.read()
     return run_job(plan, job, *_read_data)
 

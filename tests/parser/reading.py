@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from transformers import AutoConfig, AutoModel, BertTokenizer
 
 from recipeflow.parser.runs import start_training
 from recipeflow.parser.settings import ParserConfig
@@ -22,6 +23,24 @@ TINY = {
     "dropout": 0.0,
     "pair_dropout": 0.0,
 }
+
+BERT = {
+    "model_type": "bert",
+    "vocab_size": 50,
+    "hidden_size": 16,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "intermediate_size": 20,
+    "max_position_embeddings": 40,
+}
+
+
+def save_encoder(folder: Path, **changes: int) -> Path:
+    """A small transformer with random weights, and its tokenizer."""
+    AutoModel.from_config(AutoConfig.for_model(**BERT | changes)).save_pretrained(folder)
+    words = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
+    BertTokenizer(vocab=words).save_pretrained(folder)
+    return folder
 
 
 def tiny_config(**changes: object) -> ParserConfig:

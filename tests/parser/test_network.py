@@ -8,12 +8,13 @@ import pytest
 import torch
 from huggingface_hub.errors import StrictDataclassClassValidationError
 from torch.nn.functional import pad
-from transformers import AutoConfig, AutoModel, BertTokenizer
+from transformers import AutoModel
 
 from configuration_rfg import RFGConfig
 from decoding_rfg import decode_tags, iob2_penalties
 from modeling_rfg import RFGModel
 from scoring_rfg import RFGWordsBetween, shared_words
+from tests.parser.reading import BERT, save_encoder
 
 SMALL = {
     "tags": ["F", "Ac", "T"],
@@ -31,15 +32,6 @@ SMALL = {
     "refinements": 1,
     "between_words": True,
     "labels_by_end": True,
-}
-BERT = {
-    "model_type": "bert",
-    "vocab_size": 50,
-    "hidden_size": 16,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 2,
-    "intermediate_size": 20,
-    "max_position_embeddings": 40,
 }
 PADDING = {
     "word_mask": False,
@@ -322,10 +314,7 @@ def test_frozen_layers_are_not_remembered_where_words_are_hidden() -> None:
 
 
 def test_a_model_starts_from_the_weights_of_an_encoder(tmp_path: Path) -> None:
-    encoder = AutoModel.from_config(AutoConfig.for_model(**BERT))
-    encoder.save_pretrained(tmp_path)
-    words = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
-    BertTokenizer(vocab=words).save_pretrained(tmp_path)
+    encoder = AutoModel.from_pretrained(save_encoder(tmp_path))
     model = RFGModel.from_encoder(tmp_path, tags=["F"], window_overlap=5)
     config = model.config
     assert (config.cls_token_id, config.sep_token_id, config.mask_token_id, config.window) == (2, 3, 4, 38)

@@ -9,6 +9,7 @@ import pytest
 from recipeflow.graph import build_graph
 from recipeflow.release import read_info, read_release, read_scores
 from tests.cli.commanding import vrf
+from tests.parser.reading import save_encoder
 
 SALAD = """材料
 きゅうり 1本
@@ -167,6 +168,17 @@ def test_parsers_that_are_trained_side_by_side_are_those_of_one_after_the_other(
     assert one.code == 0 and "4 of 4 parsers to train, 1 at a time" in one.stderr
     assert scores_in(tmp_path / "together") == scores_in(tmp_path / "one")
     assert "parsers to train" not in vrf(*plan, "--out", tmp_path / "one").stderr
+
+
+def test_bars_of_workers_do_not_mix_with_that_of_the_experiment(recipes, tmp_path, capfd):
+    english = tmp_path / "english"
+    run("export", "jsonl", recipes, tmp_path / "recipes.jsonl")
+    run("import", "jsonl", tmp_path / "recipes.jsonl", english, "--language", "en")
+    encoder = save_encoder(tmp_path / "encoder", max_position_embeddings=512)
+    plan = ("parser", "experiment", english, "--folds", "0,1", "--encoder", encoder, "--epochs", "1", "--workers", "2")
+    answer = vrf(*plan, "--out", tmp_path / "out")
+    assert answer.code == 0 and "2 at a time" in answer.stderr
+    assert "Loading weights" not in capfd.readouterr().err  # what the workers themselves print
 
 
 def scores_in(folder: Path) -> dict:

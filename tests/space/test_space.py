@@ -108,6 +108,16 @@ def test_a_model_that_ignores_pictures_says_so(app, config, said):
     assert ("It ignores the picture" in note_of(app, config, "before.jpg")) == said
 
 
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_storyboard_of_a_model_that_ignores_pictures_says_so(app, ignored):
+    pipe = SimpleNamespace(
+        imagine=lambda graph: [], model=SimpleNamespace(config=SimpleNamespace(ignores_image=ignored))
+    )
+    make_imagine = sys.modules["plain_words"].make_imagine
+    _, _, note = make_imagine(app.Model("small", pipe), [lambda text: {}])("きゅうりを切る。")
+    assert ("It ignores pictures" in note) == ignored
+
+
 def note_of(app, config, image):
     """What the page says below an answer of a model with this config."""
     found = {"action": "切", "objects": ["トマト"], "title": "salad", "instruction": "", "score": 0.5}
