@@ -157,6 +157,12 @@ def test_finetuning_trains_the_backbone_but_not_its_statistics(folder, pixels, t
     assert statistics and not statistics & changed
 
 
+def test_groups_of_weights_keep_the_order_of_older_checkpoints(folder, pixels):
+    trainer = make_trainer(folder, pixels, None, replace(CONFIG, word_rate=20.0))
+    rates = [group["lr"] for group in trainer.optimizer.param_groups]
+    assert rates == pytest.approx([1e-3, 1e-4, 2e-2]), "new parts, backbone, words"
+
+
 def test_a_finetuned_model_is_saved_as_what_it_is(folder, pixels, tmp_path):
     trainer = make_trainer(folder, pixels, tmp_path / "run", replace(CONFIG, epochs=1))
     expected = evaluate(trainer.train(), trainer.eval_data)
